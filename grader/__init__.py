@@ -1,0 +1,1 @@
+"""Solmark's grader: runs on a laptop and on a grading node, and knows nothing of the server."""

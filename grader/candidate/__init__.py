@@ -1,0 +1,1 @@
+"""The only code of ours inside the sandbox: standard library and torch."""

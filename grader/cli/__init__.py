@@ -1,0 +1,1 @@
+"""The `solmark` command, one file per subcommand."""

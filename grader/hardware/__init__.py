@@ -1,0 +1,1 @@
+"""Device profiles: datasheet rates, physical ceilings, measured ceilings."""

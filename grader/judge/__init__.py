@@ -1,0 +1,1 @@
+"""The trusted side: holds inputs, oracle, clock and verdict; never loads candidate code."""

@@ -1,0 +1,1 @@
+"""Backends that run a candidate, one file each, behind one interface."""

@@ -1,0 +1,1 @@
+"""Solmark's server: accounts, courses, submissions, queue, boards and pages."""

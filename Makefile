@@ -1,0 +1,52 @@
+# Everything a newcomer needs: `make demo` and `make test`. `make` alone prints this help.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+# A CPU build of torch takes triton 3.9; a CUDA build pins its own: the second file is tried when the first does not fit.
+CONSTRAINTS ?= constraints/cpu.txt
+FALLBACK_CONSTRAINTS := constraints/cuda.txt
+PYTEST_ARGS ?=
+
+.PHONY: help
+help: ## Print this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.installed: pyproject.toml $(wildcard constraints/*.txt)
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with venv is needed (Debian: apt-get install python3-venv)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
+	@echo "Installing (torch alone is 200 MB or more; this happens once) ..."
+	@$(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e '.[server,worker]' --group dev \
+	|| $(BIN)/python -m pip install -q -c $(FALLBACK_CONSTRAINTS) -e '.[server,worker]' --group dev
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.installed ## Create .venv and install everything into it
+
+.PHONY: demo
+demo: venv ## Set up all, grade real submissions, serve the site (DEMO_EXIT=1: stop at the end)
+	@$(BIN)/solmark-server demo
+
+.PHONY: test
+test: venv ## Run every test; ends in pytest's summary
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: venv ## Format and check style, types and import rules
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix . && $(BIN)/mypy && $(BIN)/lint-imports
+
+.PHONY: calibrate
+calibrate: venv ## Measure this machine's ceilings and the judge's constant
+	@$(BIN)/solmark calibrate
+
+.PHONY: doctor
+doctor: venv ## Say what this machine can enforce, and what to do
+	@$(BIN)/solmark doctor
+
+.PHONY: clean
+clean: ## Remove the environment, caches and the demo's state
+	rm -rf $(VENV) var .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

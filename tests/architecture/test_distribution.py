@@ -30,7 +30,18 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes(origin.read_bytes())
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            folder,
+            source,
+        ],
         check=True,
         timeout=170,
     )

@@ -1,0 +1,183 @@
+"""`solmark grade`: the same grading as on a node, on this machine."""
+
+import hashlib
+import os
+import secrets
+import stat
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from grader.assignment import Assignment, AssignmentError, find, load
+from grader.cli import exit_codes, report_view
+from grader.cli.language import current, pick
+from grader.contract import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    Event,
+    JobSpec,
+    Language,
+    Mode,
+    Report,
+    SourceFile,
+    Target,
+)
+
+LOCAL_LEASE_SECONDS = 3600.0
+
+
+def command(
+    assignment: Annotated[str, typer.Argument(help="Name such as kernels/add-rmsnorm, or a folder.")],
+    files: Annotated[list[Path], typer.Argument(help="Files of the submission; one alone is the entry.")],
+    mode: Annotated[
+        Mode, typer.Option(help="test: correctness only; grade: timing and score too.")
+    ] = Mode.GRADE,
+    language: Annotated[Language | None, typer.Option(help="Overrides what the suffix says.")] = None,
+    hardware: Annotated[str, typer.Option(help="Hardware class to be scored against.")] = "cpu",
+    sandbox: Annotated[
+        str | None, typer.Option(help="bubblewrap or plain; by default the best here.")
+    ] = None,
+    seed: Annotated[str | None, typer.Option(help="Session seed (hexadecimal), to replay a grading.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the Report as JSON and nothing else.")
+    ] = False,
+) -> None:
+    """Grade FILES against ASSIGNMENT; exit 0 accepted, 1 not accepted, 2 usage, 3 infrastructure."""
+    errors = Console(stderr=True)
+    contents = _read(files, errors)
+    folder = _assignment(assignment, errors)
+    seed_bytes = _seed(seed, errors)
+    job = _job(folder, contents, mode, language, hardware)
+    try:
+        report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
+    except KeyboardInterrupt:
+        errors.print(pick("Stopped.", "已停止。"))
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(report.model_dump_json(indent=2))
+    else:
+        report_view.show(report, Console(), current())
+    raise typer.Exit(exit_codes.of(report.verdict))
+
+
+def _usage(errors: Console, message: str) -> typer.Exit:
+    errors.print(message, style="red", markup=False, highlight=False)
+    return typer.Exit(exit_codes.USAGE)
+
+
+def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
+    contents: dict[str, bytes] = {}
+    for path in files:
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise _usage(errors, f"{path}: " + pick("not a regular file", "不是普通文件"))
+            # One byte more than allowed is enough for the grader to refuse it with its own message.
+            with path.open("rb") as stream:
+                data = stream.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise _usage(errors, f"{path}: {error.strerror}") from error
+        if path.name in contents:
+            raise _usage(errors, f"{path.name}: " + pick("given twice", "出现了两次"))
+        contents[path.name] = data
+    if len(contents) > MAX_FILES:
+        raise _usage(errors, pick(f"At most {MAX_FILES} files are taken.", f"最多接受 {MAX_FILES} 个文件。"))
+    return contents
+
+
+def _assignment(name: str, errors: Console) -> Assignment:
+    try:
+        return load(find(name))
+    except AssignmentError as error:
+        raise _usage(errors, str(error)) from error
+
+
+def _seed(text: str | None, errors: Console) -> bytes:
+    if text is None:
+        return secrets.token_bytes(16)
+    try:
+        return bytes.fromhex(text)
+    except ValueError as error:
+        message = pick("--seed: hexadecimal digits are needed", "--seed：需要十六进制数字")
+        raise _usage(errors, message) from error
+
+
+def _job(
+    assignment: Assignment, contents: dict[str, bytes], mode: Mode, language: Language | None, hardware: str
+) -> JobSpec:
+    return JobSpec(
+        submission="local",
+        attempt=1,
+        token=secrets.token_hex(16),
+        mode=mode,
+        assignment=assignment.id,
+        bundle=assignment.digest,
+        files=tuple(
+            # The size is checked from the content by the session, whose message teaches.
+            SourceFile(
+                name=name[:128], sha256=hashlib.sha256(data).hexdigest(), size=min(len(data), MAX_FILE_BYTES)
+            )
+            for name, data in contents.items()
+        ),
+        language=language,
+        target=Target(hardware=hardware),
+        deadline=time.time() + LOCAL_LEASE_SECONDS,
+    )
+
+
+def _grade(
+    job: JobSpec,
+    assignment: Assignment,
+    contents: dict[str, bytes],
+    sandbox: str | None,
+    seed: bytes,
+    console: Console | None,
+) -> Report:
+    from grader import session
+    from grader.hardware.profile import load as load_hardware
+    from grader.sandbox import registry
+
+    try:
+        backend = registry.choose(sandbox)
+        profile = load_hardware(job.target.hardware)
+    except ValueError as error:
+        raise _usage(Console(stderr=True), str(error)) from error
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=console is None,
+    ) as progress:
+        bar = progress.add_task(pick("preparing", "准备中"), total=None)
+
+        def emit(event: Event) -> None:
+            description = " ".join(
+                filter(None, (event.phase.value, event.case, event.text.split("\n")[0][:60]))
+            )
+            progress.update(bar, description=description, completed=event.done or 0, total=event.total)
+
+        return session.grade(
+            job,
+            assignment,
+            contents,
+            backend=backend,
+            hardware=profile,
+            emit=emit,
+            seed=seed,
+            node=os.uname().nodename,
+        )

@@ -1,0 +1,186 @@
+"""A Report as tables for the terminal."""
+
+from collections import defaultdict
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from grader.cli.language import Locale, pick, say
+from grader.contract import FailureClass, Report, TestResult, TimedResult, Verdict
+
+VERDICT_NAMES: dict[Verdict, tuple[str, str]] = {
+    Verdict.ACCEPTED: ("accepted", "通过"),
+    Verdict.WRONG_ANSWER: ("wrong answer", "答案错误"),
+    Verdict.BUILD_ERROR: ("build error", "构建错误"),
+    Verdict.RUNTIME_ERROR: ("runtime error", "运行错误"),
+    Verdict.TIME_LIMIT: ("time limit", "超时"),
+    Verdict.MEMORY_LIMIT: ("memory limit", "内存超限"),
+    Verdict.OUTPUT_LIMIT: ("output limit", "输出超限"),
+    Verdict.SANDBOX_VIOLATION: ("sandbox violation", "违反沙箱规则"),
+    Verdict.FASTER_THAN_LIGHT: ("faster than light", "超过光速"),
+    Verdict.WORK_OUTSIDE_THE_CLOCK: ("work outside the clock", "计时之外的工作"),
+    Verdict.OVERLAP: ("overlap", "调用重叠"),
+    Verdict.UNSTABLE_TIMING: ("unstable timing", "计时不稳定"),
+    Verdict.ASSIGNMENT_ERROR: ("assignment error", "作业错误"),
+    Verdict.GRADER_ERROR: ("grader error", "评测系统错误"),
+}
+
+
+def verdict_name(verdict: Verdict, locale: Locale | None = None) -> str:
+    """The verdict in words."""
+    return pick(*VERDICT_NAMES[verdict], locale)
+
+
+def show(report: Report, console: Console, locale: Locale) -> None:
+    """Print all that a student may see, and staff detail of hidden failures where this machine has it."""
+    colour = {FailureClass.NONE: "green", FailureClass.INFRASTRUCTURE: "yellow"}.get(
+        report.failure_class, "red"
+    )
+    name = verdict_name(report.verdict, locale)
+    console.print(
+        f"[bold {colour}]{name}[/] · {report.assignment} · {report.language or '–'} · {report.mode}"
+    )
+    if report.message.en:
+        console.print(say(report.message, locale), markup=False, highlight=False)
+    if report.build and report.build.log.strip() and report.verdict is Verdict.BUILD_ERROR:
+        console.rule(pick("build output", "构建输出", locale))
+        console.print(report.build.log, markup=False, highlight=False)
+    _show_tests(report, console, locale)
+    _show_timed(report.timed, console, locale)
+    _show_score(report, console, locale)
+    _show_phases(report, console, locale)
+
+
+def _mark(result: TestResult | TimedResult, locale: Locale) -> str:
+    if result.verdict is None:
+        return f"[dim]{pick('not run', '未运行', locale)}[/]"
+    colour = "green" if result.verdict is Verdict.ACCEPTED else "red"
+    return f"[{colour}]{verdict_name(result.verdict, locale)}[/]"
+
+
+def _show_tests(report: Report, console: Console, locale: Locale) -> None:
+    if report.tests:
+        table = Table(title=pick("public tests", "公开测试", locale), title_justify="left")
+        for column in (("case", "用例"), ("shapes", "形状"), ("result", "结果"), ("detail", "细节")):
+            table.add_column(pick(*column, locale), overflow="fold")
+        for test in report.tests:
+            shapes = ", ".join(f"{name} {shape}" for name, shape in list(test.shapes.items())[:3])
+            table.add_row(test.case, escape(shapes), _mark(test, locale), escape(_detail(test, locale)))
+        console.print(table)
+    for test in report.tests:
+        output = test.stdout + test.stderr
+        if output and test.verdict is not Verdict.ACCEPTED:
+            console.rule(f"{test.case}: stdout, stderr")
+            console.print(output, markup=False, highlight=False)
+    if report.hidden is not None and report.hidden.cases:
+        outcome = {
+            None: pick("not run", "未运行", locale),
+            True: pick("all passed", "全部通过", locale),
+            False: pick("not all passed", "未全部通过", locale),
+        }[report.hidden.passed]
+        console.print(pick(f"hidden tests: {outcome}", f"隐藏测试：{outcome}", locale))
+
+
+def _detail(test: TestResult, locale: Locale) -> str:
+    lines = []
+    wrong = test.first_wrong
+    if wrong is not None:
+        where = f"{wrong.output}[{', '.join(map(str, wrong.index))}]"
+        lines.append(
+            pick(
+                f"{where}: expected {wrong.expected}, found {wrong.found}",
+                f"{where}：应为 {wrong.expected}，得到 {wrong.found}",
+                locale,
+            )
+        )
+    if test.message is not None and test.message.en:
+        lines.append(say(test.message, locale))
+    return "\n".join(lines)
+
+
+def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale) -> None:
+    if not timed:
+        return
+    table = Table(title=pick("timed cases", "计时用例", locale), title_justify="left")
+    columns = (
+        ("case", "用例"),
+        ("time a call", "每次调用"),
+        ("95 % interval", "95 % 区间"),
+        ("bound", "下界"),
+        ("bound by", "受限于"),
+        ("of the speed of light", "光速占比"),
+        ("result", "结果"),
+    )
+    for column in columns:
+        table.add_column(pick(*column, locale), overflow="fold")
+    for case in timed:
+        measure = case.measure
+        if measure is None:
+            reason = case.fraction_reason or case.message
+            table.add_row(
+                case.case,
+                "–",
+                "–",
+                "–",
+                "–",
+                escape(say(reason, locale)) if reason else "–",
+                _mark(case, locale),
+            )
+            continue
+        table.add_row(
+            case.case,
+            seconds(measure.value),
+            f"{seconds(measure.low)} – {seconds(measure.high)}",
+            "–" if measure.bound is None else seconds(measure.bound),
+            measure.bound_by or "–",
+            _fraction(case, locale),
+            _mark(case, locale),
+        )
+    console.print(table)
+
+
+def _fraction(case: TimedResult, locale: Locale) -> str:
+    if case.fraction is None:
+        return escape(say(case.fraction_reason, locale)) if case.fraction_reason else "–"
+    return f"{case.fraction:.1%}"
+
+
+def _show_score(report: Report, console: Console, locale: Locale) -> None:
+    score = report.score
+    if score is None:
+        return
+    if score.fraction is not None and score.low is not None and score.high is not None:
+        console.print(
+            pick(
+                f"[bold]{score.fraction:.1%}[/] of the speed of light ({score.low:.1%} – {score.high:.1%})",
+                f"光速的 [bold]{score.fraction:.1%}[/]（{score.low:.1%} – {score.high:.1%}）",
+                locale,
+            )
+        )
+    elif score.fraction_reason is not None:
+        console.print(say(score.fraction_reason, locale), markup=False)
+    if score.points is not None:
+        console.print(pick(f"{score.points:.3f} of 1 point", f"{score.points:.3f} 分（满分 1）", locale))
+    if not score.ranked and score.unranked_reason is not None:
+        reason = say(score.unranked_reason, locale)
+        console.print(
+            pick(f"unranked: {reason}", f"不计入排名：{reason}", locale), markup=False, style="yellow"
+        )
+
+
+def _show_phases(report: Report, console: Console, locale: Locale) -> None:
+    spent: dict[str, float] = defaultdict(float)
+    for entry in report.phases:
+        spent[entry.phase.value] += entry.seconds
+    parts = " · ".join(f"{phase} {value:.1f} s" for phase, value in spent.items() if value >= 0.05)
+    title = pick("where the time went", "时间花在哪里", locale)
+    console.print(f"{title}: {parts} · Σ {report.seconds:.1f} s", style="dim", highlight=False)
+
+
+def seconds(value: float) -> str:
+    """A duration with three significant digits and a fitting unit."""
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"

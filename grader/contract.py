@@ -22,6 +22,39 @@ MAX_FILES = 64
 MAX_FILE_BYTES = 1 << 20
 """Most bytes of all files of one submission together."""
 
+GRADE_TASK = "solmark.grade"
+"""Celery task of a worker; its one argument is a JobSpec as JSON text."""
+STORE_TASK = "solmark.store_report"
+"""Celery task of the server; its one argument is a Report as JSON text."""
+SERVER_QUEUE = "server"
+VISIBILITY_SECONDS = 6 * 3600
+"""Redis hands an unacknowledged message out again after this long: every app on the broker must agree, and it
+must exceed the longest lease."""
+EVENTS_KEPT = 2000
+"""Events of one submission that the broker keeps, about; older ones are dropped."""
+
+
+def grade_queue(hardware: str) -> str:
+    """Queue of the jobs for one hardware class."""
+    return f"grade.{hardware}"
+
+
+def events_key(submission: str) -> str:
+    """Broker stream of a submission's events; the field `event` of an entry is an Event as JSON text, and an
+    entry with the field `final` says that the state in the database is final."""
+    return f"solmark:events:{submission}"
+
+
+def cancel_key(submission: str, attempt: int) -> str:
+    """Broker key that exists once an attempt has been cancelled."""
+    return f"solmark:cancel:{submission}:{attempt}"
+
+
+def stored_key(submission: str, attempt: int) -> str:
+    """Broker key that exists once the server has dealt with an attempt's Report."""
+    return f"solmark:stored:{submission}:{attempt}"
+
+
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]

@@ -83,7 +83,7 @@ def _rows_of(tensor: "torch.Tensor") -> int:
 def _parts(tensor: "torch.Tensor") -> Iterator["torch.Tensor"]:
     """Pieces [rows, columns] that cover the tensor in row-major order; the caller writes to each in turn.
 
-    Where strides keep leading dimensions from being merged they are pieces of a copy, written back at the end.
+    Where strides keep leading dimensions from being merged, the pieces are of a copy written back last.
     """
     import torch
 

@@ -1,0 +1,94 @@
+"""Settings of a grading node, from environment variables."""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+JUDGE_COMMAND: Sequence[str] = (sys.executable, "-m", "grader.judge_process")
+
+
+class SettingsError(ValueError):
+    """A setting is missing or unusable; the text names the variable and what it needs."""
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """What a worker must know. Durations are in seconds, sizes in bytes."""
+
+    broker_url: str = field(repr=False)
+    server_url: str
+    token: str = field(repr=False)
+    """This node's token: names it to the server, and nothing else does."""
+    node: str
+    hardware: str
+    home: Path
+    """Blobs, spooled Reports and locks; one folder for all workers of a node."""
+    sandbox: str | None = None
+    """Name of the sandbox backend; None lets the judge choose. `plain` is refused."""
+    grace_seconds: float = 20.0
+    """How long a job may go on after SIGTERM before it returns to the queue."""
+    session_seconds: float = 900.0
+    """Longest grading session; the judge is killed after it."""
+    cache_bytes: int = 4 << 30
+    """Bundles kept on disk; the least recently used go first."""
+    bundle_bytes: int = 512 << 20
+    """A larger bundle is refused."""
+    heartbeat_seconds: float = 5.0
+    fetch_seconds: float = 30.0
+    """How long a server that does not answer is asked again before a job fails."""
+    judge_command: Sequence[str] = JUDGE_COMMAND
+
+    def __post_init__(self) -> None:
+        if self.sandbox == "plain":
+            raise SettingsError(
+                "SOLMARK_SANDBOX: `plain` isolates nothing, so a worker refuses it; leave it empty"
+            )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "NodeSettings":
+        """Read `SOLMARK_*`; raise SettingsError, naming every variable that is missing or malformed."""
+        required = ("SOLMARK_BROKER_URL", "SOLMARK_SERVER_URL", "SOLMARK_NODE_TOKEN")
+        missing = [name for name in required if not environment.get(name)]
+        if missing:
+            raise SettingsError(f"{', '.join(missing)}: a worker needs these variables")
+        token_file = Path(environment["SOLMARK_NODE_TOKEN"])
+        token = environment["SOLMARK_NODE_TOKEN"]
+        if token_file.is_absolute():
+            token = token_file.read_text().strip()
+        return cls(
+            broker_url=environment["SOLMARK_BROKER_URL"],
+            server_url=environment["SOLMARK_SERVER_URL"].rstrip("/"),
+            token=token,
+            node=environment.get("SOLMARK_NODE") or socket.gethostname(),
+            hardware=environment.get("SOLMARK_HARDWARE") or "cpu",
+            home=node_home(environment),
+            sandbox=environment.get("SOLMARK_SANDBOX") or None,
+            grace_seconds=_seconds(environment, "SOLMARK_GRACE_SECONDS", cls.grace_seconds),
+            session_seconds=_seconds(environment, "SOLMARK_SESSION_SECONDS", cls.session_seconds),
+            heartbeat_seconds=_seconds(environment, "SOLMARK_HEARTBEAT_SECONDS", cls.heartbeat_seconds),
+        )
+
+
+def node_home(environment: Mapping[str, str]) -> Path:
+    """`$SOLMARK_HOME/node`, or a folder of the user's data where that is not set."""
+    home = environment.get("SOLMARK_HOME")
+    if home:
+        return Path(home).absolute() / "node"
+    data = environment.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data) / "solmark" / "node"
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    text = environment.get(name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e6:
+        raise SettingsError(f"{name}: {text!r} is not a number of seconds")
+    return value

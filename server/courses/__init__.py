@@ -1,0 +1,1 @@
+"""Courses: members, teams, assignments and their published versions."""

@@ -1,0 +1,1 @@
+"""The database: engine, session, tables and their migrations."""

@@ -1,0 +1,1 @@
+"""Grading as the server sees it: states, queue, attempts, workers and Reports."""

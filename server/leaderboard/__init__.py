@@ -1,0 +1,1 @@
+"""Boards: the best entry of each team, ranked."""

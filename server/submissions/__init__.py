@@ -1,0 +1,1 @@
+"""Submissions: handing in, watching, cancelling."""

@@ -40,19 +40,19 @@ def grade_queue(hardware: str) -> str:
 
 
 def events_key(submission: str) -> str:
-    """Broker stream of a submission's events; the field `event` of an entry is an Event as JSON text, and an
-    entry with the field `final` says that the state in the database is final."""
+    """Broker stream of a submission's events: the field `event` of an entry is an Event as JSON text; an
+    entry without it says that the state in the database has changed."""
     return f"solmark:events:{submission}"
 
 
-def cancel_key(submission: str, attempt: int) -> str:
-    """Broker key that exists once an attempt has been cancelled."""
-    return f"solmark:cancel:{submission}:{attempt}"
+def cancel_key(token: str) -> str:
+    """Broker key that exists once the attempt with that token has been cancelled."""
+    return f"solmark:cancel:{token}"
 
 
-def stored_key(submission: str, attempt: int) -> str:
-    """Broker key that exists once the server has dealt with an attempt's Report."""
-    return f"solmark:stored:{submission}:{attempt}"
+def stored_key(report_sha256: str) -> str:
+    """Broker key that exists once the server has dealt with the Report whose JSON text has that digest."""
+    return f"solmark:stored:{report_sha256}"
 
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

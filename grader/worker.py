@@ -6,6 +6,7 @@ before that loses nothing but time, since the lease in the server's database run
 `python -m grader.worker`; its settings are `grader.node.settings.NodeSettings`.
 """
 
+import contextlib
 import logging
 import sys
 import threading
@@ -15,7 +16,6 @@ from typing import Any
 import redis
 import structlog
 from celery import Celery, signals  # type: ignore[import-untyped]
-from celery.exceptions import Reject  # type: ignore[import-untyped]
 from kombu.exceptions import OperationalError
 
 from grader.contract import (
@@ -25,23 +25,22 @@ from grader.contract import (
     VISIBILITY_SECONDS,
     ContractError,
     JobSpec,
-    Report,
     grade_queue,
     read,
-    stored_key,
 )
 from grader.node.heartbeat import Heartbeat
-from grader.node.job import AbandonedError, ReturnedError, grade
+from grader.node.job import AbandonedError, Node, ReturnedError, grade
+from grader.node.server import DeniedError, Server, ServerError
 from grader.node.settings import NodeSettings, SettingsError
-from grader.node.spool import Spool
+from grader.node.spool import Spool, Spooled
 
-RESEND_SECONDS = 15.0
-"""A Report without acknowledgement for so long is sent again."""
+RESEND_SECONDS = (15.0, 300.0)
+"""A Report without acknowledgement is sent again after the first, then ever more slowly up to the last."""
 log = structlog.get_logger(__name__)
 
 
 def create_app(settings: NodeSettings) -> Celery:
-    """The Celery app of this node, with its one task registered."""
+    """The Celery app of this node, without its task."""
     app = Celery("solmark-worker", broker=settings.broker_url, set_as_current=False)
     app.conf.update(
         accept_content=["json"],
@@ -54,137 +53,147 @@ def create_app(settings: NodeSettings) -> Celery:
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
         broker_transport_options={
             "visibility_timeout": VISIBILITY_SECONDS,
             "socket_connect_timeout": 5,
             "socket_keepalive": True,
         },
     )
-    node = _Node(app, settings)
-    # The Celery signals hold only weak references: the app keeps the node alive.
-    app.solmark_node = node
-    app.task(node.grade, name=GRADE_TASK, bind=False)
     return app
 
 
-class _Node:
-    """State of one worker process: what it does now, what it has still to deliver."""
+class Worker:
+    """One worker process: what it does now, and what it has still to deliver."""
 
-    def __init__(self, app: Celery, settings: NodeSettings) -> None:
-        self._app = app
+    def __init__(self, settings: NodeSettings) -> None:
         self._settings = settings
-        self._broker = redis.Redis.from_url(
-            settings.broker_url, socket_timeout=5.0, socket_connect_timeout=5.0
-        )
+        self._app = create_app(settings)
+        self._app.task(self._grade, name=GRADE_TASK)
         self._spool = Spool(settings.home / "spool" / settings.node)
-        self._heartbeat = Heartbeat(settings)
+        server = Server(settings)
+        self._heartbeat = Heartbeat(settings, server)
+        self._node = Node(
+            settings=settings,
+            server=server,
+            broker=redis.Redis.from_url(settings.broker_url, socket_timeout=5.0, socket_connect_timeout=5.0),
+            heartbeat=self._heartbeat,
+            must_return=self._must_return,
+        )
         self._stopping = threading.Event()
         self._stop_at: float | None = None
-        signals.worker_ready.connect(self._ready)
-        signals.worker_shutting_down.connect(self._shutting_down)
-        signals.worker_shutdown.connect(self._shutdown)
 
-    def grade(self, document: str) -> None:
-        """Grade the JobSpec in `document` and send its Report."""
+    def run(self) -> None:
+        """Work until told to stop. Raises DeniedError when the server does not know this node's token."""
+        with contextlib.suppress(ServerError):
+            try:
+                self._heartbeat.beat()
+            except DeniedError:
+                raise SystemExit(f"{self._settings.server_url} does not accept this node's token") from None
+        signals.worker_shutting_down.connect(self._shutting_down)
+        self._heartbeat.start()
+        deliveries = threading.Thread(target=self._deliver_spooled, name="spool", daemon=True)
+        deliveries.start()
+        try:
+            self._app.worker_main(
+                [
+                    "worker",
+                    "--pool=solo",
+                    "--concurrency=1",
+                    f"--queues={grade_queue(self._settings.hardware)}",
+                    f"--hostname={self._settings.node}",
+                    "--without-gossip",
+                    "--without-mingle",
+                    "--loglevel=INFO",
+                ]
+            )
+        finally:
+            self._stopping.set()
+            self._heartbeat.stop()
+            deliveries.join(5.0)
+
+    def _grade(self, document: str) -> None:
+        """The Celery task: grade the JobSpec in `document` and send its Report."""
         try:
             job = read(JobSpec, document)
         except (ContractError, TypeError) as error:
-            # Nothing in it can be believed, so nobody can be told; the attempt's lease runs out.
+            # Nothing in it can be believed, so nobody can be told; the server publishes the job again.
             log.error("message dropped", cause=str(error))
             return
         with structlog.contextvars.bound_contextvars(submission=job.submission, attempt=job.attempt):
             self._heartbeat.start_job(job)
             try:
-                self._deliver(self._report(job))
+                spooled = self._spool.find(job)
+                if spooled is None:
+                    log.info("job started", assignment=job.assignment, mode=job.mode.value)
+                    report = grade(job, self._node)
+                    log.info("job done", verdict=report.verdict.value, seconds=round(report.seconds, 3))
+                    spooled = self._spool.save(report)
+                self._deliver(spooled)
             except AbandonedError as error:
                 log.info("job dropped", cause=str(error))
             except ReturnedError:
-                log.info("job returned to the queue")
-                raise Reject("shutting down", requeue=True) from None
+                self._give_back(job)
             finally:
                 self._heartbeat.end_job()
 
-    def _report(self, job: JobSpec) -> Report:
-        spooled = self._spool.load(job.submission, job.attempt)
-        if spooled is not None and spooled.token == job.token:
-            return spooled  # Graded before, but the message was not acknowledged.
-        log.info("job started", assignment=job.assignment, mode=job.mode.value)
-        report = grade(job, self._settings, self._broker, self._must_return)
-        log.info("job done", verdict=report.verdict.value, seconds=round(report.seconds, 3))
-        self._spool.save(report)
-        return report
+    def _give_back(self, job: JobSpec) -> None:
+        try:
+            self._node.server.give_back(job.token)
+            log.info("job given back")
+        except ServerError as error:
+            log.warning("job not given back: its lease will run out", cause=str(error))
 
-    def _deliver(self, report: Report) -> None:
+    def _deliver(self, spooled: Spooled) -> None:
         try:
             self._app.send_task(
-                STORE_TASK,
-                args=[report.model_dump_json()],
-                queue=SERVER_QUEUE,
-                retry=True,
-                retry_policy={"max_retries": 2, "interval_start": 0.2, "interval_max": 1.0},
-                ignore_result=True,
+                STORE_TASK, args=[spooled.text], queue=SERVER_QUEUE, retry=False, ignore_result=True
             )
         except (OperationalError, redis.RedisError, OSError) as error:
-            log.warning("report kept on disk", submission=report.submission, cause=str(error))
+            log.warning("report kept on disk for now", cause=str(error))
+
+    def _deliver_spooled(self) -> None:
+        """Remove what the server has stored; send again what it has not, at once what an earlier run left."""
+        due: dict[str, tuple[float, float]] = {
+            spooled.stored_key: (0.0, RESEND_SECONDS[0]) for spooled in self._spool.pending()
+        }
+        while not self._stopping.wait(0.5):
+            now = time.monotonic()
+            pending = {spooled.stored_key: spooled for spooled in self._spool.pending()}
+            due = {key: due.get(key, (now + RESEND_SECONDS[0], RESEND_SECONDS[0])) for key in pending}
+            for key, spooled in pending.items():
+                try:
+                    stored = self._node.broker.exists(key)
+                except redis.RedisError:
+                    break
+                at, pause = due[key]
+                if stored:
+                    spooled.remove()
+                elif now >= at:
+                    self._deliver(spooled)
+                    due[key] = (now + pause, min(2 * pause, RESEND_SECONDS[1]))
 
     def _must_return(self) -> bool:
         return self._stop_at is not None and time.monotonic() > self._stop_at
 
-    def _ready(self, **_: Any) -> None:
-        for report in self._spool.pending():
-            self._deliver(report)
-        self._heartbeat.start()
-        threading.Thread(target=self._watch_spool, name="spool", daemon=True).start()
-
     def _shutting_down(self, **_: Any) -> None:
+        self._heartbeat.draining = True
         if self._stop_at is None:
             self._stop_at = time.monotonic() + self._settings.grace_seconds
 
-    def _shutdown(self, **_: Any) -> None:
-        self._stopping.set()
-        self._heartbeat.stop()
 
-    def _watch_spool(self) -> None:
-        """Remove what the server has stored; send again what it has not."""
-        resend_after = time.monotonic() + RESEND_SECONDS
-        while not self._stopping.wait(1.0):
-            resend = time.monotonic() > resend_after
-            if resend:
-                resend_after = time.monotonic() + RESEND_SECONDS
-            for report in self._spool.pending():
-                try:
-                    stored = self._broker.exists(stored_key(report.submission, report.attempt))
-                except redis.RedisError:
-                    break
-                if stored:
-                    self._spool.remove(report)
-                elif resend:
-                    self._deliver(report)
-
-
-def main(settings: NodeSettings | None = None) -> None:
-    """Run a worker until it is told to stop."""
+def main() -> None:
+    """Run a worker with settings from the environment."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    if settings is None:
-        try:
-            settings = NodeSettings.from_environment()
-        except SettingsError as error:
-            sys.exit(str(error))
+    try:
+        settings = NodeSettings.from_environment()
+    except SettingsError as error:
+        sys.exit(str(error))
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    create_app(settings).worker_main(
-        [
-            "worker",
-            "--pool=solo",
-            "--concurrency=1",
-            f"--queues={grade_queue(settings.hardware)}",
-            f"--hostname={settings.node}",
-            "--without-gossip",
-            "--without-mingle",
-            "--loglevel=INFO",
-        ]
-    )
+    Worker(settings).run()
 
 
 if __name__ == "__main__":

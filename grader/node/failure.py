@@ -1,4 +1,4 @@
-"""The Report of a node that could not grade: a `grader error` with its cause; it costs the student nothing."""
+"""The Report of a node that could not grade: a `grader error` with its cause, at no cost to the student."""
 
 import platform
 import time
@@ -27,10 +27,8 @@ MESSAGES = {
 DETAIL_CHARS = 65536
 
 
-def grader_error(
-    job: JobSpec, node: str, code: str, cause: str, *, started: float, detail: str = ""
-) -> Report:
-    """A Report for `job` with the message of that `code`; `cause` and `detail` are for staff only."""
+def grader_error(job: JobSpec, node: str, code: str, cause: str, *, started: float) -> Report:
+    """A Report for `job` with the message of that `code`; `cause` is for staff only."""
     en, zh = MESSAGES[code]
     return Report(
         submission=job.submission,
@@ -55,5 +53,5 @@ def grader_error(
             python=platform.python_version(),
             kernel=platform.release(),
         ),
-        staff=StaffDetail(traceback=f"{cause}\n{detail}".strip()[-DETAIL_CHARS:]),
+        staff=StaffDetail(traceback=cause.strip()[-DETAIL_CHARS:]),
     )

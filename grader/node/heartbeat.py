@@ -2,28 +2,31 @@
 
 import platform
 import threading
-import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import httpx
 import structlog
 
-from grader.contract import VERSION, JobSpec
+from grader.contract import JobSpec
+from grader.node.server import Server, ServerError
 from grader.node.settings import NodeSettings
 
 log = structlog.get_logger(__name__)
 
 
 class Heartbeat:
-    """A thread that posts to `/internal/heartbeat`; a server that does not answer is tried again."""
+    """A thread that posts heartbeats, each of which renews the lease of the job at hand."""
 
-    def __init__(self, settings: NodeSettings) -> None:
+    def __init__(self, settings: NodeSettings, server: Server) -> None:
         self._settings = settings
-        self._changed = threading.Event()
+        self._server = server
+        self._wake = threading.Event()
         self._stopping = False
-        self._job: JobSpec | None = None
-        self._started = time.time()
+        self.draining = False
+        """Set when this worker takes no more jobs; a plain flag, so that a signal handler may set it."""
+        self._failing = False
+        self._token: str | None = None
+        self._cancelled: str | None = None
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._versions = {"python": platform.python_version(), **_versions("solmark", "torch", "triton")}
 
@@ -33,53 +36,54 @@ class Heartbeat:
 
     def stop(self) -> None:
         """Say good-bye, so that nobody counts on this worker; waits for that a moment at most."""
-        self._stopping = True
-        self._changed.set()
+        self._stopping = self.draining = True
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join(5.0)
 
     def start_job(self, job: JobSpec) -> None:
-        """This worker is busy from now on."""
-        self._job = job
-        self._changed.set()
+        """This worker has that job from now on."""
+        self._token = job.token
 
     def end_job(self) -> None:
-        """It is free again."""
-        self._job = None
-        self._changed.set()
+        """It is free again; the server learns so at once."""
+        self._token = None
+        self._wake.set()
 
-    def document(self) -> dict[str, Any]:
-        """What is posted: JSON."""
-        job = self._job
-        state = "stopping" if self._stopping else "busy" if job else "idle"
+    def cancelled(self, job: JobSpec) -> bool:
+        """Whether the server said that this job must not go on."""
+        return self._cancelled == job.token
+
+    def beat(self) -> None:
+        """One heartbeat; raises ServerError."""
+        token = self._token
+        answer = self._server.heartbeat(self._document(), token)
+        if answer.cancelled and token is not None:
+            self._cancelled = token
+
+    def _document(self) -> dict[str, Any]:
         return {
-            "version": VERSION,
+            "worker": self._settings.node,
             "hardware": self._settings.hardware,
-            "state": state,
-            "submission": job.submission if job else None,
-            "attempt": job.attempt if job else None,
+            "devices": self._settings.devices,
+            "state": "draining" if self.draining else "active",
             "versions": self._versions,
-            "started": self._started,
         }
 
     def _run(self) -> None:
-        headers = {"Authorization": f"Bearer {self._settings.token}"}
-        url = f"{self._settings.server_url}/internal/heartbeat"
-        failing = False
-        with httpx.Client(timeout=5.0, headers=headers) as client:
-            while True:
-                last = self._stopping
-                self._changed.clear()
-                try:
-                    client.post(url, json=self.document()).raise_for_status()
-                    failing = False
-                except httpx.HTTPError as error:
-                    if not failing:
-                        log.warning("heartbeat refused", cause=str(error))
-                    failing = True
-                if last:
-                    return
-                self._changed.wait(self._settings.heartbeat_seconds)
+        last = False
+        while not last:
+            last = self._stopping
+            self._wake.clear()
+            try:
+                self.beat()
+                self._failing = False
+            except ServerError as error:
+                if not self._failing:
+                    log.warning("heartbeat failed", cause=str(error))
+                self._failing = True
+            if not last:
+                self._wake.wait(self._settings.heartbeat_seconds)
 
 
 def _versions(*packages: str) -> dict[str, str]:

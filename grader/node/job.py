@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from dataclasses import dataclass
 
-import httpx
 import redis
 import structlog
 
 from grader.contract import REPORT_BYTES, JobSpec, Phase, Report, cancel_key
 from grader.node import judge
-from grader.node.blobs import BlobError, Blobs
+from grader.node.blobs import Blobs
 from grader.node.events import EventWriter
 from grader.node.failure import grader_error
+from grader.node.heartbeat import Heartbeat
 from grader.node.lock import hardware_lock
+from grader.node.server import Server, ServerError, StaleError
 from grader.node.settings import NodeSettings
 
 CANCEL_POLL_SECONDS = 1.0
@@ -23,72 +24,90 @@ log = structlog.get_logger(__name__)
 
 
 class AbandonedError(Exception):
-    """The job must not go on, and nobody waits for a Report: cancelled, or its lease is over."""
+    """The job must not go on, and nobody waits for a Report: cancelled, taken over, or its lease is over."""
 
 
 class ReturnedError(Exception):
     """This node shuts down: another one may take the job."""
 
 
-class Interruption:
-    """Asked several times a second during a job: raises when the job was cancelled or must be given back."""
+@dataclass(frozen=True)
+class Node:
+    """What a job needs of the worker that runs it."""
 
-    def __init__(self, job: JobSpec, broker: "redis.Redis", must_return: Callable[[], bool]) -> None:
+    settings: NodeSettings
+    server: Server
+    broker: "redis.Redis"
+    heartbeat: Heartbeat
+    must_return: Callable[[], bool]
+
+
+class Interruption:
+    """Asked several times a second during a job: raises when the job must be dropped or given back."""
+
+    def __init__(self, job: JobSpec, node: Node) -> None:
         self._job = job
-        self._broker = broker
-        self._must_return = must_return
+        self._node = node
         self._next = 0.0
 
     def __call__(self) -> None:
         """Raise AbandonedError or ReturnedError, or do nothing."""
-        if self._must_return():
+        if self._node.must_return():
             raise ReturnedError
         if time.time() > self._job.deadline:
             raise AbandonedError("its lease is over")
+        if self._node.heartbeat.cancelled(self._job):
+            raise AbandonedError("the server took it back")
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + CANCEL_POLL_SECONDS
         try:
-            cancelled = self._broker.exists(cancel_key(self._job.submission, self._job.attempt))
+            cancelled = self._node.broker.exists(cancel_key(self._job.token))
         except redis.RedisError:
-            return  # Without its broker a node cannot learn of a cancellation; grading goes on.
+            return  # Without the broker a heartbeat will tell, a little later.
         if cancelled:
             raise AbandonedError("it was cancelled")
 
 
-def grade(
-    job: JobSpec, settings: NodeSettings, broker: "redis.Redis", must_return: Callable[[], bool]
-) -> Report:
-    """Grade one job. Whatever fails here becomes a `grader error`; only the two exceptions above pass."""
+def grade(job: JobSpec, node: Node) -> Report:
+    """Claim and grade one job. A failure becomes a `grader error`; only the two exceptions above pass."""
     started = time.time()
-    interrupted = Interruption(job, broker, must_return)
-    events = EventWriter(broker, job.submission, job.attempt)
-    interrupted()
+    interrupted = Interruption(job, node)
     try:
-        report = _session(job, settings, events, interrupted)
-    except BlobError as error:
-        return grader_error(job, settings.node, "blob_unavailable", str(error), started=started)
+        node.server.claim(job.token, interrupted)
+    except ServerError as error:
+        # Without a claim the attempt is not ours: the server publishes it again, or has given it to another.
+        raise AbandonedError(f"not claimed: {error}") from error
+    try:
+        report = _session(job, node, interrupted)
+    except StaleError as error:
+        raise AbandonedError(f"taken back: {error}") from error
+    except ServerError as error:
+        return _failed(job, node, "blob_unavailable", str(error), started)
     except judge.JudgeError as error:
-        return grader_error(
-            job, settings.node, "judge_failed", str(error), started=started, detail=error.detail
-        )
+        return _failed(job, node, "judge_failed", f"{error}\n{error.detail}", started)
     except OSError as error:
-        return grader_error(job, settings.node, "node_failed", repr(error), started=started)
-    size = len(report.model_dump_json())
+        return _failed(job, node, "node_failed", repr(error), started)
+    size = len(report.model_dump_json().encode())
     if size > REPORT_BYTES:
         cause = f"Report of {size} bytes; at most {REPORT_BYTES} are read"
-        return grader_error(job, settings.node, "report_too_large", cause, started=started)
+        return _failed(job, node, "report_too_large", cause, started)
     return report
 
 
-def _session(job: JobSpec, settings: NodeSettings, events: EventWriter, interrupted: Interruption) -> Report:
-    with ExitStack() as stack:
-        client = stack.enter_context(httpx.Client(timeout=10.0))
-        events.say(Phase.FETCH, settings.node)
-        blobs = Blobs(settings, client, interrupted)
-        files = blobs.files(job)
-        bundle = blobs.bundle(job)
-        descriptor = stack.enter_context(hardware_lock(settings.home, job.target.hardware, interrupted))
+def _failed(job: JobSpec, node: Node, code: str, cause: str, started: float) -> Report:
+    log.error("grader error", code=code, cause=cause)
+    return grader_error(job, node.settings.node, code, cause, started=started)
+
+
+def _session(job: JobSpec, node: Node, interrupted: Interruption) -> Report:
+    settings = node.settings
+    events = EventWriter(node.broker, job.submission, job.attempt)
+    events.say(Phase.FETCH, settings.node)
+    blobs = Blobs(settings, node.server, interrupted)
+    files = blobs.files(job)
+    bundle = blobs.bundle(job)
+    with hardware_lock(settings.home, job.target.hardware, interrupted) as descriptor:
         report = judge.run(
             settings.judge_command,
             judge.request(job, bundle, files, sandbox=settings.sandbox, node=settings.node),

@@ -26,6 +26,8 @@ class NodeSettings:
     hardware: str
     home: Path
     """Blobs, spooled Reports and locks; one folder for all workers of a node."""
+    devices: int = 1
+    """How many devices of that class one job of this worker gets."""
     sandbox: str | None = None
     """Name of the sandbox backend; None lets the judge choose. `plain` is refused."""
     grace_seconds: float = 20.0
@@ -64,11 +66,12 @@ class NodeSettings:
             token=token,
             node=environment.get("SOLMARK_NODE") or socket.gethostname(),
             hardware=environment.get("SOLMARK_HARDWARE") or "cpu",
+            devices=int(_number(environment, "SOLMARK_DEVICES", cls.devices)),
             home=node_home(environment),
             sandbox=environment.get("SOLMARK_SANDBOX") or None,
-            grace_seconds=_seconds(environment, "SOLMARK_GRACE_SECONDS", cls.grace_seconds),
-            session_seconds=_seconds(environment, "SOLMARK_SESSION_SECONDS", cls.session_seconds),
-            heartbeat_seconds=_seconds(environment, "SOLMARK_HEARTBEAT_SECONDS", cls.heartbeat_seconds),
+            grace_seconds=_number(environment, "SOLMARK_GRACE_SECONDS", cls.grace_seconds),
+            session_seconds=_number(environment, "SOLMARK_SESSION_SECONDS", cls.session_seconds),
+            heartbeat_seconds=_number(environment, "SOLMARK_HEARTBEAT_SECONDS", cls.heartbeat_seconds),
         )
 
 
@@ -81,7 +84,7 @@ def node_home(environment: Mapping[str, str]) -> Path:
     return Path(data) / "solmark" / "node"
 
 
-def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+def _number(environment: Mapping[str, str], name: str, default: float) -> float:
     text = environment.get(name)
     if not text:
         return default
@@ -90,5 +93,5 @@ def _seconds(environment: Mapping[str, str], name: str, default: float) -> float
     except ValueError:
         value = -1.0
     if not 0 < value < 1e6:
-        raise SettingsError(f"{name}: {text!r} is not a number of seconds")
+        raise SettingsError(f"{name}: {text!r} is not a positive number")
     return value

@@ -1,74 +1,82 @@
-"""Reports on this node's disk, from before they are sent until the server has stored them."""
+"""Reports on this node's disk, from before they are sent until the server has dealt with them."""
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from grader.contract import ContractError, Report, read
+from grader.contract import ContractError, JobSpec, Report, read, stored_key
 
 KEPT_SECONDS = 7 * 86400
 """A Report that nobody acknowledged for so long is dropped: its attempt is long over."""
 
 
+@dataclass(frozen=True)
+class Spooled:
+    """One Report as it is sent, byte for byte, each time it is sent."""
+
+    path: Path
+    text: str
+
+    @property
+    def stored_key(self) -> str:
+        """The broker's key that says that the server has it."""
+        return stored_key(hashlib.sha256(self.text.encode()).hexdigest())
+
+    def remove(self) -> None:
+        """The server has it."""
+        self.path.unlink(missing_ok=True)
+
+
 class Spool:
-    """A folder of Reports, one file for each attempt; safe to share between the workers of a node."""
+    """A folder of Reports, one file for each attempt."""
 
     def __init__(self, folder: Path) -> None:
         """The folder is made when first needed."""
         self._folder = folder
 
-    def save(self, report: Report) -> Path:
+    def save(self, report: Report) -> Spooled:
         """Write the Report so that it survives a crash; the same attempt replaces its file."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._path(report.submission, report.attempt)
-        partial = path.with_suffix(f".{os.getpid()}")
+        spooled = Spooled(self._path(report.token), report.model_dump_json())
+        partial = spooled.path.with_suffix(f".{os.getpid()}")
         with partial.open("w", encoding="utf-8") as file:
-            file.write(report.model_dump_json())
+            file.write(spooled.text)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
-        return path
+        partial.replace(spooled.path)
+        return spooled
 
-    def load(self, submission: str, attempt: int) -> Report | None:
-        """The Report of one attempt, if it is here and can be read."""
-        try:
-            return read(Report, self._path(submission, attempt).read_bytes())
-        except (FileNotFoundError, ContractError):
-            return None
+    def find(self, job: JobSpec) -> Spooled | None:
+        """The Report of a job that was graded before, if it is still here."""
+        return _load(self._path(job.token))
 
-    def remove(self, report: Report) -> None:
-        """The server has it."""
-        self._path(report.submission, report.attempt).unlink(missing_ok=True)
-
-    def pending(self, min_age_seconds: float = 0.0) -> Iterator[Report]:
-        """Reports not yet acknowledged, oldest first; what is unreadable or too old is removed."""
+    def pending(self) -> Iterator[Spooled]:
+        """Reports not yet acknowledged; what is unreadable or too old is removed."""
         if not self._folder.is_dir():
             return
-        for path in sorted(self._folder.glob("*.json"), key=_modified):
-            age = time.time() - _modified(path)
-            if age < min_age_seconds:
+        for path in sorted(self._folder.glob("*.json")):
+            spooled = _load(path)
+            if spooled is None:
                 continue
-            try:
-                report = read(Report, path.read_bytes())
-            except FileNotFoundError:
+            if time.time() - path.stat().st_mtime > KEPT_SECONDS:
+                spooled.remove()
                 continue
-            except ContractError:
-                path.unlink(missing_ok=True)
-                continue
-            if age > KEPT_SECONDS:
-                path.unlink(missing_ok=True)
-                continue
-            yield report
+            yield spooled
 
-    def _path(self, submission: str, attempt: int) -> Path:
-        # The id comes from the server, which this node believes; still no path in it may leave the folder.
-        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in submission)
-        return self._folder / f"{name}.{attempt}.json"
+    def _path(self, token: str) -> Path:
+        return self._folder / f"{hashlib.sha256(token.encode()).hexdigest()}.json"
 
 
-def _modified(path: Path) -> float:
+def _load(path: Path) -> Spooled | None:
     try:
-        return path.stat().st_mtime
+        text = path.read_text(encoding="utf-8")
+        read(Report, text)
     except FileNotFoundError:
-        return 0.0
+        return None
+    except (ContractError, UnicodeDecodeError):
+        path.unlink(missing_ok=True)
+        return None
+    return Spooled(path, text)

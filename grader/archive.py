@@ -9,7 +9,7 @@ import io
 import os
 import stat
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from grader.faults import Fault
@@ -17,6 +17,7 @@ from grader.faults import Fault
 MAX_FILES = 2000
 MAX_BYTES = 256 << 20
 """Most bytes of all files of an assignment together."""
+MAX_ARCHIVE_BYTES = MAX_BYTES + MAX_FILES * 1024 + (1 << 20)
 MAX_NAME = 200
 
 _SKIPPED = {"__pycache__"}
@@ -73,12 +74,16 @@ def name_problem(name: str) -> str | None:
     return None
 
 
-def pack(root: Path, names: Sequence[str]) -> bytes:
-    """The canonical archive of these files. Raises OSError, and ArchiveError for a name too long for it."""
+def collect(root: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Contents by name. Raises OSError."""
+    return {name: (root / name).read_bytes() for name in names}
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """The canonical archive of these files. Raises ArchiveError for a name too long for it."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name in sorted(names):
-            content = (root / name).read_bytes()
+        for name, content in sorted(files.items()):
             member = tarfile.TarInfo(name)
             member.size = len(content)
             member.mode = 0o644
@@ -112,8 +117,8 @@ def unpack(archive: bytes, folder: Path) -> None:
 
 def read(archive: bytes) -> dict[str, bytes]:
     """Contents by name. Raises ArchiveError for anything that `pack` would not have written."""
-    if len(archive) > MAX_BYTES + MAX_FILES * 1024 + (1 << 20):
-        raise ArchiveError(f"{len(archive)} bytes; a bundle has at most {MAX_BYTES} of content")
+    if len(archive) > MAX_ARCHIVE_BYTES:
+        raise ArchiveError(f"{len(archive)} bytes; a bundle has at most {MAX_ARCHIVE_BYTES}")
     files: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
@@ -132,6 +137,8 @@ def read(archive: bytes) -> dict[str, bytes]:
         raise ArchiveError(f"not a bundle: {error}") from error
     if not files:
         raise ArchiveError("not a bundle: it has no files")
+    if pack(files) != archive:
+        raise ArchiveError("not a bundle in the canonical form: something was added to it or changed")
     for name in files:
         if any(parent.as_posix() in files for parent in PurePosixPath(name).parents):
             raise ArchiveError(f"{name!r} lies in a folder that is a file as well")

@@ -166,7 +166,7 @@ def load(path: str | Path) -> Assignment:
         faults += checks.milestone_faults(spec, root)
     if faults or spec is None:
         raise AssignmentError(str(path), faults)
-    packed = archive.pack(root, names)
+    packed = archive.pack(archive.collect(root, names))
     return Assignment(root, spec, hidden.cases if hidden else (), archive.digest(packed))
 
 

@@ -160,6 +160,13 @@ def committed(hardware_class: str) -> Profile:
     return profile
 
 
+def datasheet(hardware_class: str) -> Hardware:
+    """The profile of a class without any calibration: the same on every machine. Raises HardwareError."""
+    _, devices = split(hardware_class)
+    values = {**dict(committed(hardware_class)), "hardware": hardware_class, "devices": devices}
+    return Hardware.model_validate(values)
+
+
 def read_calibration(hardware_class: str) -> Calibration | None:
     """This machine's calibration of a class, None if there is none. Raises HardwareError if it is damaged."""
     base, _ = split(hardware_class)
@@ -186,12 +193,11 @@ def load(hardware_class: str, *, cores: int | None = None) -> Hardware:
     candidate. A class never calibrated loads too: `calibrated` is then None. Raises HardwareError for an
     unknown class, a damaged calibration, or one of another machine.
     """
-    _, devices = split(hardware_class)
-    profile = committed(hardware_class)
-    values = {**dict(profile), "hardware": hardware_class, "devices": devices}
+    profile = datasheet(hardware_class)
     calibration = read_calibration(hardware_class)
     if calibration is None:
-        return Hardware.model_validate(values)
+        return profile
+    values = dict(profile)
     if profile.kind == "cpu":
         _refuse_other_cpu(calibration)
         values |= _cpu_values(calibration, cores)

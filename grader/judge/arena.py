@@ -5,6 +5,7 @@ the judge to write. What lies in it is the candidate's to change at any time, so
 is copied out first.
 """
 
+import builtins
 import fcntl
 import mmap
 import os
@@ -55,7 +56,7 @@ class Arena:
             self._bytes = torch.frombuffer(self._map, dtype=torch.uint8)
         return self._bytes
 
-    def read(self, start: int, size: int) -> bytes:
+    def read(self, start: int, size: int) -> builtins.bytes:
         """A copy of `size` bytes from `start` on."""
         if not 0 <= start <= start + size <= self.size:
             raise ValueError(f"{size} bytes from {start} do not lie in an arena of {self.size}")
@@ -76,10 +77,14 @@ class Arena:
         if tensor.elements == 0:
             return torch.empty((len(slots), *tensor.shape), dtype=dtype)
         item = ITEM_BYTES[tensor.dtype]
-        return self.bytes().view(dtype).as_strided(
-            (len(slots), *tensor.shape),
-            (slots[0].plan.stride // item, *tensor.effective_strides),
-            (slots[0].start + placement.start) // item + tensor.offset,
+        return (
+            self.bytes()
+            .view(dtype)
+            .as_strided(
+                (len(slots), *tensor.shape),
+                (slots[0].plan.stride // item, *tensor.effective_strides),
+                (slots[0].start + placement.start) // item + tensor.offset,
+            )
         )
 
     def prepare(self, slots: Sequence[SlotLayout]) -> None:

@@ -1,0 +1,111 @@
+"""The candidate's main loop: takes commands from the judge, one answer each, until the pipe is closed."""
+
+import base64
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import frames
+from .arena import Arena, Slots
+from .compiler import build
+from .failures import SubmissionError
+from .native_code import NativeCode
+from .python_code import PythonCode
+
+FOLDER = "/tmp/submission"  # noqa: S108 (a tmpfs of this sandbox alone)
+ARTIFACT = "/tmp/submission.so"  # noqa: S108
+
+
+class Harness:
+    """One submission, from its files to its calls."""
+
+    def __init__(self, language: str) -> None:
+        self._arena = Arena()
+        self._code = (
+            NativeCode(self._arena, ARTIFACT) if language == "cpp" else PythonCode(self._arena, FOLDER)
+        )
+        Path(FOLDER).mkdir(exist_ok=True)
+
+    def run(self) -> None:
+        """Until the judge closes the pipe."""
+        while (command := frames.receive()) is not None:
+            kind = command["type"]
+            if kind in ("file", "artifact"):
+                self._take(kind, command)
+                continue
+            try:
+                self._obey(kind, command)
+            except SubmissionError as error:
+                failed = {"kind": error.kind, "text": error.text, "number": error.number}
+                frames.send({"type": "failed", "id": command["id"], **failed})
+
+    def _take(self, kind: str, command: dict[str, Any]) -> None:
+        path = ARTIFACT if kind == "artifact" else f"{FOLDER}/{command['name']}"
+        with Path(path).open("ab") as file:
+            file.write(base64.b64decode(command["data"]))
+
+    def _obey(self, kind: str, command: dict[str, Any]) -> None:
+        identity = command["id"]
+        if kind == "load":
+            self._code.load(command["entry"], command["file"])
+            frames.send({"type": "loaded", "id": identity})
+        elif kind == "bind":
+            self._code.bind(Slots.of(command), command["entry"])
+            frames.send({"type": "bound", "id": identity})
+        elif kind == "call":
+            self._code.call(command["slot"])
+            frames.send({"type": "called", "id": identity})
+        elif kind == "arm":
+            self._code.prepare_round()
+            frames.send({"type": "armed", "id": identity})
+            self._code.round(command["calls"])
+        elif kind == "build":
+            self._build(command)
+
+    def _build(self, command: dict[str, Any]) -> None:
+        built = build(FOLDER, command["file"], ARTIFACT, command["log_bytes"])
+        artifact = Path(ARTIFACT).read_bytes() if built.status == 0 else b""
+        if len(artifact) > command["artifact_bytes"]:
+            raise SubmissionError("artifact_size")
+        memory = self._arena.memory
+        memory[: len(built.log)] = built.log
+        start = command["log_bytes"]
+        memory[start : start + len(artifact)] = artifact
+        frames.send(
+            {
+                "type": "built",
+                "id": command["id"],
+                "status": built.status,
+                "log_bytes": len(built.log),
+                "artifact_bytes": len(artifact),
+            }
+        )
+
+
+def _versions(language: str) -> dict[str, str]:
+    """Import what the language needs, before any student code and outside any limit on it."""
+    versions = {"python": platform.python_version(), "torch": "", "triton": ""}
+    if language != "cpp":
+        import torch
+
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
+        versions["torch"] = str(torch.__version__)
+    if language == "triton":
+        import triton  # type: ignore[import-untyped,unused-ignore]
+
+        versions["triton"] = str(triton.__version__)
+    return versions
+
+
+def main(language: str) -> None:
+    """Start, say so, obey."""
+    versions = _versions(language)
+    harness = Harness(language)
+    frames.send({"type": "ready", **versions})
+    harness.run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

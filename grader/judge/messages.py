@@ -1,0 +1,131 @@
+"""What a candidate may say, as strict models, and the cleaning of all text that came from one."""
+
+import json
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+MAX_FRAME = 64 << 10
+"""Most bytes of one message, either way."""
+TEXT_CHARS = 16 << 10
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+
+RequestId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+FailureKind: TypeAlias = Literal[
+    "syntax", "import", "load_exception", "load_library", "missing_entry", "missing_symbol", "not_callable",
+    "signature", "exception", "exit", "memory", "returned", "status", "no_compiler", "artifact_size",
+]  # fmt: skip
+
+
+class ProtocolError(ValueError):
+    """The bytes are no message that a candidate may send; the text is ours and safe to show."""
+
+
+class Answer(BaseModel):
+    """Base of all messages from a candidate: nothing unknown, nothing coerced."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Ready(Answer):
+    """The harness has started and imported what its language needs."""
+
+    type: Literal["ready"]
+    python: str = Field(max_length=64)
+    torch: str = Field(max_length=64)
+    triton: str = Field(max_length=64)
+
+
+class Done(Answer):
+    """A request was carried out."""
+
+    type: Literal["loaded", "bound", "called", "armed"]
+    id: RequestId
+
+
+class Built(Answer):
+    """The compiler has ended; log and artifact lie in the arena."""
+
+    type: Literal["built"]
+    id: RequestId
+    status: int = Field(ge=-255, le=255)
+    """Exit code of the compiler, or minus the signal that ended it."""
+    log_bytes: int = Field(ge=0)
+    artifact_bytes: int = Field(ge=0)
+
+
+class Failed(Answer):
+    """A request could not be carried out because of the submission."""
+
+    type: Literal["failed"]
+    id: RequestId
+    kind: FailureKind
+    text: str = Field(max_length=TEXT_CHARS)
+    number: int | None = Field(default=None, ge=-(1 << 31), lt=1 << 31)
+
+
+Message: TypeAlias = Ready | Done | Built | Failed
+_ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
+
+
+def decode(body: bytes) -> Message:
+    """Parse one frame. Raises ProtocolError for anything that is not exactly a message."""
+    try:
+        value = json.loads(
+            body.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates
+        )
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"not JSON: {clean(str(error), 200)}") from error
+    if not isinstance(value, dict):
+        raise ProtocolError("not a JSON object")
+    try:
+        return _ADAPTER.validate_python(
+            {key: clean(item) if isinstance(item, str) else item for key, item in value.items()}
+        )
+    except (ValidationError, RecursionError) as error:
+        raise ProtocolError(f"not a known message: {_first_fault(error)}") from error
+
+
+def clean(text: str, limit: int = TEXT_CHARS) -> str:
+    """Text that is safe in a log, a terminal and a page: no control characters but tab and newline.
+
+    Terminal escape sequences go as a whole; other unprintable characters and lone surrogates become U+FFFD;
+    what is over `limit` characters loses its middle.
+    """
+    text = _ESCAPE_SEQUENCE.sub("", text.replace("\r\n", "\n"))
+    text = _UNPRINTABLE.sub("\ufffd", _SURROGATE.sub("\ufffd", text))
+    return shorten(text, limit)
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters: the middle of a longer text gives way to a note."""
+    if len(text) <= limit:
+        return text
+    note = f"\n[... {len(text) - limit} characters left out ...]\n"
+    if limit <= 2 * len(note):
+        return text[:limit]
+    head = (limit - len(note)) // 2
+    return text[:head] + note + text[len(text) - (limit - len(note) - head) :]
+
+
+def _first_fault(error: ValidationError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "too deeply nested"
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    return clean(f"{where}: {fault['type']}", 200)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("an object names a key twice")
+    return value

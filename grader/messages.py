@@ -1,0 +1,335 @@
+# ruff: noqa: E501
+"""Every sentence that the grader says to a person, by code, in English and Chinese.
+
+A template's fields are filled by `text`; what came from a candidate is cleaned before it gets here.
+"""
+
+from collections.abc import Mapping
+
+from grader.contract import Text
+
+_LIMIT = 8192
+
+_TEMPLATES: Mapping[str, tuple[str, str]] = {
+    # The whole grading.
+    "accepted": ("All tests passed.", "所有测试通过。"),
+    "accepted_timed": (
+        "All tests passed; the timed cases were measured.",
+        "所有测试通过，计时用例已完成测量。",
+    ),
+    "public_failed": (
+        "{failed} of {total} public tests did not pass; the first is {case}: {reason}",
+        "{total} 个公开测试中有 {failed} 个未通过，第一个是 {case}：{reason}",
+    ),
+    "timed_failed": ("The timed case {case} did not pass: {reason}", "计时用例 {case} 未通过：{reason}"),
+    "hidden_failed": (
+        (
+            "The public tests passed, the hidden ones did not. They use other shapes and values than the public "
+            "tests: try sizes of 1, primes, sizes next to a multiple of your tile, and strided inputs."
+        ),
+        (
+            "公开测试已通过，但隐藏测试未全部通过。隐藏测试使用不同的形状和数值：请试一试大小为 1、质数、"
+            "紧邻分块倍数的尺寸，以及非连续的输入。"
+        ),
+    ),
+    "unstable": (
+        (
+            "The results are right, but the times of {case} scattered too much to be ranked. This is not your "
+            "fault; the grading is repeated by itself."
+        ),
+        "结果正确，但 {case} 的计时波动过大，无法排名。这不是你的问题；系统会自动重新评测。",
+    ),
+    "assignment_fault": (
+        (
+            "The assignment's own code failed ({what}). This is not your fault and costs no attempt; the staff "
+            "see the cause."
+        ),
+        "作业自身的代码出错（{what}）。这不是你的问题，不消耗提交次数；课程人员可以看到原因。",
+    ),
+    "grader_fault": (
+        "The grader failed ({what}). This is not your fault and costs no attempt; the staff see the cause.",
+        "评测系统出错（{what}）。这不是你的问题，不消耗提交次数；课程人员可以看到原因。",
+    ),
+    "unsupported_kind": (
+        "This grader does not run parts of the kind {kind} yet.",
+        "本评测系统尚不支持 {kind} 类型的部分。",
+    ),
+    "unsupported_mode": (
+        "The mode {mode} needs a GPU; on this machine use `test` or `grade`.",
+        "模式 {mode} 需要 GPU；在这台机器上请使用 `test` 或 `grade`。",
+    ),
+    "no_target": (
+        "This assignment is not graded on {hardware}; it is on: {known}.",
+        "这个作业不在 {hardware} 上评测；可用的硬件：{known}。",
+    ),
+    # The files.
+    "no_files": ("No file was handed in.", "没有提交任何文件。"),
+    "too_many_files": (
+        "{count} files were handed in; at most {limit} are taken.",
+        "提交了 {count} 个文件；最多接受 {limit} 个。",
+    ),
+    "too_large": (
+        (
+            "The files have {size} bytes together; at most {limit} are taken. Hand in source code only, no data "
+            "and no build products."
+        ),
+        "文件共 {size} 字节；最多接受 {limit} 字节。请只提交源代码，不要包含数据或构建产物。",
+    ),
+    "bad_name": (
+        (
+            "{name}: not a usable file name. Use letters, digits, `_`, `-` and `.`, at most 128 characters, "
+            "without folders and not starting with a dot."
+        ),
+        "{name}：文件名不可用。请使用字母、数字、`_`、`-` 和 `.`，最多 128 个字符，不带文件夹，不以点开头。",
+    ),
+    "empty_file": (
+        "{name} is empty. Write the function `{entry}` into it.",
+        "{name} 是空文件。请在其中编写函数 `{entry}`。",
+    ),
+    "not_text": (
+        "{name} is not UTF-8 text (byte {position}). Save it as UTF-8 without a byte-order mark.",
+        "{name} 不是 UTF-8 文本（第 {position} 字节）。请以不带 BOM 的 UTF-8 编码保存。",
+    ),
+    "nul_byte": (
+        "{name} holds a NUL byte (byte {position}): it is no source code.",
+        "{name} 含有 NUL 字节（第 {position} 字节）：它不是源代码。",
+    ),
+    "no_entry": (
+        (
+            "None of the files is the entry. Name it `solution.py`, `solution.cpp` or `solution.cu`, or hand in "
+            "that one file alone."
+        ),
+        "找不到入口文件。请将其命名为 `solution.py`、`solution.cpp` 或 `solution.cu`，或只提交这一个文件。",
+    ),
+    "several_entries": (
+        "Several files could be the entry: {names}. Keep one, or choose with --language.",
+        "有多个文件可以作为入口：{names}。请只保留一个，或用 --language 指定。",
+    ),
+    "wrong_suffix": (
+        "{name}: files that end in `{suffix}` cannot be graded. The entry ends in `.py`, `.cpp` or `.cu`.",
+        "{name}：以 `{suffix}` 结尾的文件无法评测。入口文件以 `.py`、`.cpp` 或 `.cu` 结尾。",
+    ),
+    "wrong_language": (
+        "{name} does not look like {language}; such an entry ends in `{suffix}`.",
+        "{name} 看起来不是 {language}；这类入口文件以 `{suffix}` 结尾。",
+    ),
+    "language_not_taken": (
+        "This assignment does not take {language} here; it takes: {known}.",
+        "这个作业在此处不接受 {language}；可用的语言：{known}。",
+    ),
+    # Building and loading.
+    "compile_error": (
+        "The compiler refused the code (exit code {status}). Its whole output is below.",
+        "编译器拒绝了代码（退出码 {status}）。完整输出见下方。",
+    ),
+    "compiler_killed": (
+        "The compiler was ended by {signal}. Deep templates or macros that grow without end do that.",
+        "编译器被 {signal} 终止。层次过深的模板或无限展开的宏会造成这种情况。",
+    ),
+    "compile_time": (
+        "Building took more than {seconds} s. Look for templates or macros that never stop expanding.",
+        "构建超过了 {seconds} 秒。请检查是否有无法停止展开的模板或宏。",
+    ),
+    "no_compiler": (
+        "This machine has no C++ compiler (g++).",
+        "这台机器没有 C++ 编译器（g++）。",
+    ),
+    "artifact_size": (
+        "The compiled program is larger than {limit} bytes. Do not put large tables into the source.",
+        "编译后的程序超过 {limit} 字节。请不要在源代码中放入大型数据表。",
+    ),
+    "syntax": (
+        "The file is not valid Python: {detail}",
+        "该文件不是合法的 Python 代码：{detail}",
+    ),
+    "import": (
+        (
+            "An import failed: {detail}\nThe sandbox has Python's standard library, torch, numpy and triton, the "
+            "files you hand in, and no network."
+        ),
+        "导入失败：{detail}\n沙箱中有 Python 标准库、torch、numpy、triton 以及你提交的文件，没有网络。",
+    ),
+    "load_exception": (
+        "Loading the file raised an exception: {detail}",
+        "加载文件时抛出了异常：{detail}",
+    ),
+    "load_library": (
+        (
+            "The compiled program could not be loaded: {detail}\nA function that is declared but not defined "
+            "does that."
+        ),
+        "无法加载编译后的程序：{detail}\n声明了但没有定义的函数会造成这种情况。",
+    ),
+    "missing_entry": (
+        "The entry file defines no function `{entry}`. It is called as {signature}.",
+        "入口文件没有定义函数 `{entry}`。它的调用方式是 {signature}。",
+    ),
+    "missing_symbol": (
+        (
+            'The program has no C function `{entry}`. Define it as extern "C" int {entry}(const solmark_tensor *, '
+            "int, const solmark_scalar *, int, void *), see solmark.h."
+        ),
+        (
+            '程序中没有 C 函数 `{entry}`。请定义 extern "C" int {entry}(const solmark_tensor *, int, '
+            "const solmark_scalar *, int, void *)，参见 solmark.h。"
+        ),
+    ),
+    "not_callable": (
+        "`{entry}` is not a function. It is called as {signature}.",
+        "`{entry}` 不是函数。它的调用方式是 {signature}。",
+    ),
+    # Running.
+    "signature": (
+        "`{entry}` does not take these arguments: {detail}\nIt is called as {signature}.",
+        "`{entry}` 不接受这些参数：{detail}\n它的调用方式是 {signature}。",
+    ),
+    "exception": ("The code raised an exception: {detail}", "代码抛出了异常：{detail}"),
+    "returned": (
+        (
+            "`{entry}` returned a value ({detail}) instead of writing its outputs. Write the result into the "
+            "output tensors, for instance `out.copy_(result)` or `torch.add(x, y, out=out)`, and return nothing."
+        ),
+        (
+            "`{entry}` 返回了一个值（{detail}），而不是写入输出。请把结果写进输出张量，例如 "
+            "`out.copy_(result)` 或 `torch.add(x, y, out=out)`，并且不要返回任何值。"
+        ),
+    ),
+    "status": (
+        "`{entry}` returned {number}; 0 means success.",
+        "`{entry}` 返回了 {number}；返回 0 才表示成功。",
+    ),
+    "exit": (
+        "The code ended the program (exit code {code}) before it had answered. Do not call exit().",
+        "代码在作答之前结束了程序（退出码 {code}）。请不要调用 exit()。",
+    ),
+    "signal": (
+        "The program crashed: {signal} ({hint}).",
+        "程序崩溃：{signal}（{hint_zh}）。",
+    ),
+    "closed": (
+        "The program closed the channel to the judge. Leave file descriptors that you did not open alone.",
+        "程序关闭了与评测进程之间的通道。请不要动不是你打开的文件描述符。",
+    ),
+    "violation": (
+        (
+            "The program did something that the sandbox forbids (system call refused): for instance tracing "
+            "another process, or mounting."
+        ),
+        "程序做了沙箱禁止的事情（系统调用被拒绝），例如跟踪其他进程或挂载文件系统。",
+    ),
+    "protocol": (
+        (
+            "The program wrote to the judge's channel by itself ({detail}). Leave file descriptors that you did "
+            "not open alone."
+        ),
+        "程序擅自向评测通道写入了数据（{detail}）。请不要动不是你打开的文件描述符。",
+    ),
+    "wall": (
+        (
+            "{what} did not end within {limit} s. Of {waited} s, the program computed for {cpu} s of processor "
+            "time: {where}."
+        ),
+        "{what_zh}没有在 {limit} 秒内结束。在 {waited} 秒中，程序使用了 {cpu} 秒的处理器时间：{where_zh}。",
+    ),
+    "cpu": (
+        "The program used more than {limit} s of processor time.",
+        "程序使用的处理器时间超过了 {limit} 秒。",
+    ),
+    "memory": (
+        "The program needed more memory than the limit of {limit} MiB.",
+        "程序需要的内存超过了 {limit} MiB 的限制。",
+    ),
+    "output": (
+        "The program printed more than {limit} bytes. Remove the prints from loops.",
+        "程序输出超过了 {limit} 字节。请去掉循环中的打印语句。",
+    ),
+    # Wrong answers.
+    "wrong": (
+        "{output} is wrong in {wrong} of {elements} elements.",
+        "{output} 的 {elements} 个元素中有 {wrong} 个错误。",
+    ),
+    "imprecise": (
+        (
+            "{output} is not precise enough: worst row error {worst} (limit {worst_limit}), mean {mean} (limit "
+            "{mean_limit})."
+        ),
+        "{output} 精度不够：最差行误差 {worst}（限制 {worst_limit}），平均 {mean}（限制 {mean_limit}）。",
+    ),
+    "never_written": (
+        (
+            "{output} was never written. Write the result into the tensor you are given; assigning a new tensor "
+            "to the name, or resizing it, does not reach the judge."
+        ),
+        "{output} 从未被写入。请把结果写进给你的张量；给变量名赋一个新张量或改变其大小，评测进程都看不到。",
+    ),
+    "partly_written": (
+        "{unwritten} of {elements} elements of {output} were never written.",
+        "{output} 的 {elements} 个元素中有 {unwritten} 个从未被写入。",
+    ),
+    "outside": (
+        "Memory next to {output} was overwritten: an index ran past the end of a tensor.",
+        "{output} 旁边的内存被改写：有下标越过了张量的末尾。",
+    ),
+    "input_modified": (
+        "The input {name} was modified. Inputs are read only; use memory of your own.",
+        "输入 {name} 被修改。输入是只读的，请使用自己的内存。",
+    ),
+    "not_finite": (
+        "{output} holds NaN or infinity at {index} where a finite number is expected.",
+        "{output} 在 {index} 处为 NaN 或无穷大，而此处应为有限的数。",
+    ),
+    "beyond_count": (
+        "{output} was written beyond the number of rows that it is said to have.",
+        "{output} 在声明的有效行数之外被写入。",
+    ),
+    "explained": ("{en}", "{zh}"),
+    # Not run, not timed, not ranked.
+    "not_run_after_failure": ("Not run: an earlier case failed.", "未运行：前面的用例失败了。"),
+    "not_run_restarts": (
+        "Not run: the program had to be restarted {count} times before.",
+        "未运行：此前程序已被重新启动 {count} 次。",
+    ),
+    "triton_bf16": (
+        "Not run: Triton's interpreter computes bfloat16 wrongly, so this case needs a GPU.",
+        "未运行：Triton 解释器的 bfloat16 计算有误，此用例需要 GPU。",
+    ),
+    "triton_not_timed": (
+        "Not timed here: without a GPU, Triton runs in its interpreter, for correctness only.",
+        "此处不计时：没有 GPU 时 Triton 在解释器中运行，只检查正确性。",
+    ),
+    "not_calibrated": (
+        "This machine has not been calibrated: run `solmark calibrate`, then grade again.",
+        "这台机器尚未校准：请先运行 `solmark calibrate`，再重新评测。",
+    ),
+    "no_freezer": (
+        (
+            "Times are shown but not ranked: this machine cannot freeze a program between rounds (no cgroup "
+            "freezer; see `solmark doctor`)."
+        ),
+        (
+            "计时结果仅供参考，不参与排名：这台机器无法在轮次之间冻结程序（没有 cgroup freezer，见 "
+            "`solmark doctor`）。"
+        ),
+    ),
+    "no_isolation": (
+        "Not ranked: the sandbox here does not isolate the program ({sandbox}).",
+        "不参与排名：这里的沙箱没有隔离程序（{sandbox}）。",
+    ),
+    "own_user": (
+        "Not ranked: the program ran under your own user (start as root, or on a node, to be ranked).",
+        "不参与排名：程序以你自己的用户身份运行（以 root 或在评测节点上运行才能排名）。",
+    ),
+    "no_timed_cases": ("There are no timed cases.", "没有计时用例。"),
+    "no_bound": ("There is no bound for this case: {reason}", "此用例没有下界：{reason}"),
+}
+
+
+def text(code: str, /, **fields: object) -> Text:
+    """The sentence of that code with its fields filled in; `<name>_zh` fields stand only in the Chinese."""
+    en, zh = _TEMPLATES[code]
+    return Text(code=code, en=en.format(**fields)[:_LIMIT], zh=zh.format(**fields)[:_LIMIT])
+
+
+def codes() -> frozenset[str]:
+    """All codes."""
+    return frozenset(_TEMPLATES)

@@ -283,6 +283,73 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{output} 在声明的有效行数之外被写入。",
     ),
     "explained": ("{en}", "{zh}"),
+    # Timing.
+    "wrong_timed": (
+        (
+            "{output} is wrong in a timed call, at [{index}]: expected {expected}, found {found}. Every call of a "
+            "round is checked, each on values of its own."
+        ),
+        (
+            "计时调用中 {output} 在 [{index}] 处有误：应为 {expected}，实为 {found}。每一轮中的每次调用都使用各自的"
+            "数据，并且都会被检查。"
+        ),
+    ),
+    "slow_warm_up": (
+        (
+            "The warm-up call took more than {limit} s. Compilation and autotuning belong into it, but must end in "
+            "that time."
+        ),
+        "预热调用超过了 {limit} 秒。编译和自动调优应在其中进行，但必须在此时间内结束。",
+    ),
+    "slow_round": (
+        (
+            "A round of {calls} call(s) took more than {limit} s; the bound of one call is {bound}. Look for loops "
+            "over single elements in Python, for work done twice, and for algorithms of too high an order."
+        ),
+        (
+            "一轮 {calls} 次调用超过了 {limit} 秒；一次调用的下界是 {bound}。请检查 Python 中逐元素的循环、"
+            "重复的计算，以及复杂度过高的算法。"
+        ),
+    ),
+    "scattered": (
+        (
+            "The times scatter: half the width of their interval is {width} after {rounds} rounds, where {target} "
+            "is asked for, and measuring again did not help. The machine was disturbed, or the code's own time "
+            "varies much from call to call."
+        ),
+        (
+            "时间波动过大：{rounds} 轮后区间半宽仍为 {width}，要求为 {target}，重新测量也无改善。"
+            "可能是机器受到干扰，也可能是代码每次调用的时间差异很大。"
+        ),
+    ),
+    "faster_than_light": (
+        (
+            "This time is below what the hardware can physically do, so some of the work was not done within the "
+            "calls. The staff will look at it."
+        ),
+        "这个时间低于硬件的物理极限，说明部分工作没有在调用之内完成。课程人员会查看。",
+    ),
+    "outside_clock": (
+        (
+            "Code of the submission ran, or tried to run, while the clock stood still. All work of a call must "
+            "begin after the call and be over when it returns. The staff will look at it."
+        ),
+        (
+            "在计时停止期间，提交的代码仍在（或试图）运行。一次调用的全部工作必须在调用开始之后进行，"
+            "并在返回之前完成。课程人员会查看。"
+        ),
+    ),
+    "answered_early": (
+        (
+            "Something was sent to the judge before the round had begun. Leave file descriptors that you did not "
+            "open alone. The staff will look at it."
+        ),
+        "本轮开始之前就有数据发往评测进程。请不要动不是你打开的文件描述符。课程人员会查看。",
+    ),
+    "one_core": (
+        "Not ranked: the judge and the program share the only core of this machine.",
+        "不参与排名：评测进程与程序共用这台机器唯一的核心。",
+    ),
     # Not run, not timed, not ranked.
     "not_run_after_failure": ("Not run: an earlier case failed.", "未运行：前面的用例失败了。"),
     "not_run_restarts": (

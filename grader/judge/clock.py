@@ -1,0 +1,203 @@
+"""One timed round: the clock starts just before `go` and stops when the candidate is confirmed frozen again.
+
+Nothing of the candidate runs between the fill and `go`, nor while its work is audited: the kernel's freezer
+holds all of its processes, and the CPU time they use is read at both ends of each such stillness. `done` is
+only a hint that freezing is worth while.
+"""
+
+import gc
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import SystemRandom
+
+from grader.contract import Evidence, Text, Verdict
+from grader.judge import cores
+from grader.judge.audit import Comparison
+from grader.judge.cache import Evictor
+from grader.judge.channel import NONCE_BYTES
+from grader.judge.client import Client
+from grader.judge.failure import CandidateFailure
+from grader.judge.ring import Ring
+from grader.messages import text
+from grader.sandbox.base import Freezer, FreezeTimeoutError
+
+SETTLE_SECONDS = 0.001
+"""Between the confirmed freeze and the first look at CPU time: without it honest rounds are accused."""
+GROWTH_SECONDS = 0.0002
+"""CPU time that a frozen candidate may seem to use: what the kernel books late."""
+
+
+class IntegrityFailure(CandidateFailure):
+    """A finding that goes to staff, with what was measured."""
+
+    def __init__(self, verdict: Verdict, sentence: Text, evidence: Evidence) -> None:
+        super().__init__(verdict, sentence, detail=evidence.text)
+        self.evidence = evidence
+
+
+@dataclass(frozen=True)
+class Round:
+    """A finished round: `seconds` from `go` to the confirmed freeze, and what the audit found."""
+
+    calls: int
+    seconds: float
+    audited: int
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def passed(self) -> bool:
+        """All audited outputs are right."""
+        return all(comparison.passed for comparison in self.comparisons)
+
+
+@dataclass
+class Clock:
+    """Times rounds of one candidate over one ring.
+
+    `sample`: slots to audit in a round; None audits all. `case` names the case in evidence.
+    """
+
+    client: Client
+    ring: Ring
+    evictor: Evictor
+    sample: int | None = None
+    case: str = ""
+    steps: dict[str, float] = field(default_factory=dict)
+    """Seconds spent so far by step (arm, fill, evict, run, audit)."""
+    rounds: int = 0
+
+    @property
+    def freezer(self) -> Freezer | None:
+        """None where this machine has none: rounds then run without stillness, and are unranked."""
+        return self.client.process.freezer
+
+    def round(self, calls: int, limit_seconds: float) -> Round:
+        """Run one round of `calls` calls, each on a slot of its own with fresh values.
+
+        Raises CandidateFailure (IntegrityFailure with evidence) and AssignmentFault. The candidate is left
+        running, waiting for its next command; after an exception it may be left frozen, to be killed.
+        """
+        self.rounds += 1
+        with self.step("arm"):
+            self.client.arm(calls, time.monotonic() + limit_seconds)
+        booked = self._freeze()
+        with self.step("fill"):
+            self.ring.fill(calls)
+            self.ring.publish(calls)
+        with self.step("evict"):
+            self.evictor.stream()
+        self._check_still(booked, "between fill and go")
+        if self.client.unread():
+            raise self._early()
+        with self.step("run"):
+            seconds, booked = self._time(limit_seconds)
+        with self.step("audit"):
+            self.ring.check_intact(calls)
+            slots = self._draw(calls)
+            comparisons = self.ring.audit(slots)
+        self._check_still(booked, "during the audit")
+        if self.freezer is not None:
+            self.freezer.thaw()
+        return Round(calls, seconds, len(slots), tuple(comparisons))
+
+    def _time(self, limit_seconds: float) -> tuple[float, float]:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        freezer = self.freezer
+        deadline = time.monotonic() + limit_seconds
+        begin = _now()
+        self.client.go(nonce)
+        if freezer is not None:
+            freezer.thaw()
+        self.client.await_done(nonce, deadline)
+        if freezer is None:
+            return (_now() - begin) * 1e-9, 0.0
+        self._stop(freezer)
+        end = _now()
+        return (end - begin) * 1e-9, _settled(freezer)
+
+    def _freeze(self) -> float:
+        if self.freezer is None:
+            return 0.0
+        self._stop(self.freezer)
+        return _settled(self.freezer)
+
+    def _stop(self, freezer: Freezer) -> None:
+        try:
+            freezer.freeze()
+        except FreezeTimeoutError as error:
+            raise IntegrityFailure(
+                Verdict.WORK_OUTSIDE_THE_CLOCK,
+                text("outside_clock"),
+                Evidence(kind="freeze", case=self.case, round=self.rounds, text=str(error)[:4096]),
+            ) from error
+
+    def _check_still(self, booked: float, when: str) -> None:
+        if self.freezer is None:
+            return
+        growth = self.freezer.cpu_seconds() - booked
+        if growth > GROWTH_SECONDS:
+            raise IntegrityFailure(
+                Verdict.WORK_OUTSIDE_THE_CLOCK,
+                text("outside_clock"),
+                Evidence(
+                    kind="cpu_time",
+                    case=self.case,
+                    round=self.rounds,
+                    measured=growth,
+                    limit=GROWTH_SECONDS,
+                    unit="s",
+                    text=f"CPU time used {when}, while frozen",
+                ),
+            )
+
+    def _early(self) -> IntegrityFailure:
+        return IntegrityFailure(
+            Verdict.WORK_OUTSIDE_THE_CLOCK,
+            text("answered_early"),
+            Evidence(
+                kind="unread", case=self.case, round=self.rounds, text="bytes lay in the channel before go"
+            ),
+        )
+
+    def _draw(self, calls: int) -> Sequence[int]:
+        """Slots to audit, drawn now that the clock has stopped; what looks unwritten comes first."""
+        if self.sample is None or self.sample >= calls:
+            return range(calls)
+        drawn = SystemRandom().sample(range(calls), self.sample)
+        return list(dict.fromkeys([*self.ring.unwritten(calls), *drawn]))
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Count the seconds of this step of the session."""
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.steps[name] = self.steps.get(name, 0.0) + time.monotonic() - begin
+
+
+def _now() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+def _settled(freezer: Freezer) -> float:
+    """CPU time of a group that has just been frozen, once the kernel has booked all of it."""
+    time.sleep(SETTLE_SECONDS)
+    return freezer.cpu_seconds()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The judge on its own core, with one thread and no garbage collection between two looks at the clock."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with cores.pinned(cores.choose().judge):
+            yield
+    finally:
+        if enabled:
+            gc.enable()

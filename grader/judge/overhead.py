@@ -1,0 +1,109 @@
+"""The constant c: what the judge's own sequence costs in a round, whatever the candidate does.
+
+It is the minimum over many rounds of the fastest candidate that we can write (one native call that returns at
+once), with the whole sequence included. Nothing that a submission can slow down is ever subtracted.
+"""
+
+import statistics
+from dataclasses import dataclass
+
+from grader.contract import Language
+from grader.hardware.profile import Hardware
+from grader.judge import cores
+from grader.judge.cache import Evictor, last_level_bytes
+from grader.judge.client import BUILD_ARENA_BYTES, Client
+from grader.judge.clock import Clock, quiet
+from grader.judge.layout import plan
+from grader.judge.ring import Ring
+from grader.sandbox.base import Backend, Limits, SandboxError
+from grader.task import Case, Cost, FunctionTask, Params, Slot, Tensor
+
+ROUNDS = 300
+KIND = "function"
+"""Key of c in a profile's `overhead_seconds`; the median's is `MEDIAN`."""
+MEDIAN = "function.median"
+_ROUND_SECONDS = 5.0
+_BUILD_SECONDS = 60.0
+
+_NATIVE = b"""#include "solmark.h"
+extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *, int, void *) {
+    *static_cast<int64_t *>(tensors[0].data) = 1;
+    return 0;
+}
+"""
+_PYTHON = b"def solve(out):\n    out.fill_(1)\n"
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Seconds of an empty round: `minimum` is c; `median` less `minimum` bounds the bias of a round."""
+
+    minimum: float = 0.0
+    median: float = 0.0
+
+    @classmethod
+    def of(cls, hardware: Hardware | None) -> "Overhead":
+        """As calibrated on this machine; zero, which favours nobody, where it was not."""
+        calibrated = hardware.overhead_seconds if hardware else {}
+        minimum = calibrated.get(KIND, 0.0)
+        return cls(minimum, calibrated.get(MEDIAN, minimum))
+
+    def as_profile(self) -> dict[str, float]:
+        """As a profile stores it."""
+        return {KIND: self.minimum, MEDIAN: self.median}
+
+
+def measure(backend: Backend, rounds: int = ROUNDS) -> Overhead:
+    """Run `rounds` empty rounds, about 10 ms each. Raises SandboxError where the backend has no freezer.
+
+    The native candidate needs g++; without it the Python one stands in, whose c is a little larger.
+    """
+    import torch
+
+    tensors = [Tensor("out", "int64", (1,), "out")]
+
+    def oracle(params: Params, inputs: Slot) -> Slot:  # noqa: ARG001 (called by name)
+        return {"out": torch.ones(1, dtype=torch.int64)}
+
+    task = FunctionTask(
+        tensors=lambda _params: tensors,
+        fill=lambda _params, _slots, _seeds: None,
+        oracle=oracle,
+        cost=lambda _params: Cost(dram_bytes=8),
+    )
+    case = Case(id="empty", part="empty", visibility="public", role="timed", params={})
+    slots = plan(tensors, 1)
+    with _start(backend, slots[-1].end) as client:
+        if client.process.freezer is None:
+            raise SandboxError("this machine has no freezer: there is no constant to calibrate")
+        client.bind(slots, {})
+        ring = Ring(client.arena, slots, task, case)
+        clock = Clock(client, ring, Evictor(last_level_bytes()))
+        with quiet():
+            seconds = [clock.round(1, _ROUND_SECONDS).seconds for _ in range(rounds)]
+        ring.close()
+    return Overhead(min(seconds), statistics.median(seconds))
+
+
+def _start(backend: Backend, arena_bytes: int) -> Client:
+    """A client with our fastest candidate loaded."""
+    cpus = cores.choose().candidate
+    with Client.start(
+        backend, Limits(), arena_bytes=BUILD_ARENA_BYTES, language=Language.CPP, cpus=cpus
+    ) as builder:
+        try:
+            built = builder.build({"solution.cpp": _NATIVE}, "solution.cpp", _BUILD_SECONDS)
+        except SandboxError:  # No g++ here.
+            built = None
+    native = built is not None and built.status == 0
+    language = Language.CPP if native else Language.PYTHON
+    client = Client.start(backend, Limits(), arena_bytes=arena_bytes, language=language, cpus=cpus)
+    try:
+        if built is not None and native:
+            client.load({"solution.cpp": _NATIVE}, "solve", "solution.cpp", built.artifact)
+        else:
+            client.load({"solution.py": _PYTHON}, "solve", "solution.py")
+    except BaseException:
+        client.close()
+        raise
+    return client

@@ -1,0 +1,135 @@
+"""The slots of one timed case: filled in the judge's private image, copied to the arena, audited afterwards.
+
+The image holds the arena's bytes as the candidate gets them: inputs, poison in the outputs, canaries in the
+gaps. Whatever is no output must still equal it after the round, and the oracle computes from it alone.
+"""
+
+import secrets
+import traceback
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from grader.contract import Verdict
+from grader.fills import SEED_BITS
+from grader.judge import poison
+from grader.judge.arena import Arena, same_bits
+from grader.judge.audit import AuditError, Comparison, compare_slot
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.layout import SlotLayout
+from grader.messages import text
+from grader.task import Case, FunctionTask, Slot
+
+if TYPE_CHECKING:
+    import torch
+
+GLANCE = 64
+"""Elements of each output of each slot that are looked at where the slot itself is not audited."""
+
+
+class Ring:
+    """Consecutive slots from the start of `arena`, each used once a round; values are never used twice."""
+
+    def __init__(self, arena: Arena, slots: Sequence[SlotLayout], task: FunctionTask, case: Case) -> None:
+        self.slots = tuple(slots)
+        self._arena = arena
+        self._task = task
+        self._case = case
+        self._tensors = [placement.tensor for placement in slots[0].plan.placements]
+        # A second Arena is memory of the right layout; its descriptor is never handed to anybody.
+        self._image = Arena(slots[-1].end)
+        self._image.prepare(self.slots)
+        self._mine = [self._image.tensors(slot) for slot in self.slots]
+        self._found = [self._arena.tensors(slot) for slot in self.slots]
+
+    def fill(self, count: int) -> None:
+        """Give the first `count` slots fresh inputs, each slot from a 128-bit seed of the system's generator.
+
+        Raises AssignmentFault if the task's fill fails.
+        """
+        written = [tensor.name for tensor in self._tensors if tensor.role != "out"]
+        slots: list[Slot] = [{name: views[name] for name in written} for views in self._mine[:count]]
+        seeds = [secrets.randbits(SEED_BITS) for _ in range(count)]
+        try:
+            self._task.fill(self._case.params, slots, seeds)
+        except Exception as error:
+            raise AssignmentFault("fill", traceback.format_exc()) from error
+
+    def publish(self, count: int) -> None:
+        """Copy the first `count` slots to the arena: inputs, poison and canaries at once."""
+        begin, end = self.slots[0].start, self.slots[count - 1].end
+        self._arena.bytes()[begin:end].copy_(self._image.bytes()[begin:end])
+
+    def check_intact(self, count: int) -> None:
+        """Raise CandidateFailure if a canary or an input of the first `count` slots has changed."""
+        slots = self.slots[:count]
+        for slot, name in self._arena.disturbed(slots):
+            raise CandidateFailure(
+                Verdict.WRONG_ANSWER, text("outside", output=name), detail=f"slot {slot.index}"
+            )
+        for placement in slots[0].plan.placements:
+            if placement.tensor.role != "in" or placement.tensor.elements == 0:
+                continue
+            found = self._arena.stacked(slots, placement)
+            if not same_bits(found, self._image.stacked(slots, placement)):
+                raise CandidateFailure(
+                    Verdict.WRONG_ANSWER, text("input_modified", name=placement.tensor.name)
+                )
+
+    def audit(self, indices: Iterable[int]) -> list[Comparison]:
+        """Recompute these slots and compare: one Comparison an output, joined over the slots.
+
+        Stops at the first slot that fails. Raises AssignmentFault if the oracle fails.
+        """
+        joined: list[Comparison] = []
+        for index in indices:
+            results = self._audit_slot(index)
+            joined = [a.join(b) for a, b in zip(joined, results, strict=True)] if joined else results
+            if not all(result.passed for result in results):
+                break
+        return joined
+
+    def unwritten(self, count: int) -> list[int]:
+        """Slots of the first `count` in which some output looks untouched (to be audited in full)."""
+        import numpy as np
+        import torch
+
+        # Not torch's generator: unless somebody seeds it, every process draws the same places from it.
+        random = np.random.default_rng()
+        suspects: set[int] = set()
+        for placement in self.slots[0].plan.placements:
+            tensor = placement.tensor
+            if tensor.role != "out" or tensor.elements == 0 or tensor.count is not None:
+                continue
+            places = torch.from_numpy(random.integers(tensor.elements, size=GLANCE))
+            for index in range(count):
+                seen = _elements(self._found[index][tensor.name], places)
+                if bool(poison.mask(seen, tensor.dtype).any()):
+                    suspects.add(index)
+        return sorted(suspects)
+
+    def _audit_slot(self, index: int) -> list[Comparison]:
+        mine = self._mine[index]
+        given = {tensor.name: mine[tensor.name] for tensor in self._tensors if tensor.role != "out"}
+        try:
+            expected = self._task.oracle(self._case.params, given)
+        except Exception as error:
+            raise AssignmentFault("oracle", traceback.format_exc()) from error
+        try:
+            return compare_slot(self._tensors, self._found[index], expected, self._case.tolerance)
+        except AuditError as error:
+            raise AssignmentFault("oracle", str(error)) from error
+
+    def close(self) -> None:
+        """Give the image back."""
+        self._mine.clear()
+        self._found.clear()
+        self._image.close()
+
+
+def _elements(values: "torch.Tensor", flat: "torch.Tensor") -> "torch.Tensor":
+    """Elements of a tensor of any strides by row-major index, without copying the rest."""
+    import torch
+
+    if values.dim() == 0:
+        return values.reshape(1)
+    return values[torch.unravel_index(flat, values.shape)]

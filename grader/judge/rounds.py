@@ -1,0 +1,136 @@
+"""From the warm-up call to enough round times: how many calls a round has, and when its times count.
+
+The number of calls comes from the bound, not from the candidate: n calls at the physical ceiling last at
+least `ROUND_SECONDS`, so that no candidate can make a round short, where noise and the constant weigh more. A
+slow one gets fewer calls; if it then turns fast, its rounds so far are void and it starts again with more.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+
+from grader.contract import Evidence, Text, Verdict
+from grader.judge.audit import Comparison
+from grader.judge.clock import Clock, IntegrityFailure, Round
+from grader.judge.failure import CandidateFailure
+from grader.judge.interval import Decision, Rule, of_median
+from grader.messages import text
+from grader.sol import Bound
+
+ROUND_SECONDS = 0.010
+AIM_SECONDS = 0.015
+"""What a slow candidate's round should last, so that its noise does not carry it below ROUND_SECONDS."""
+ATTEMPTS = 2
+
+
+@dataclass
+class Rounds:
+    """Runs the rounds of one case; `most` is the number of calls that the bound asks for.
+
+    `overhead` is c in seconds. All that a candidate does wrong is raised as CandidateFailure; what was
+    found until then stays in the fields.
+    """
+
+    clock: Clock
+    most: int
+    rule: Rule
+    overhead: float
+    limit_seconds: float
+    progress: Callable[[int, int], None]
+    seconds: list[float] = field(default_factory=list)
+    """Seconds of a call, one entry for each round that counts."""
+    calls: int = 1
+    audited: int = 0
+    errors: tuple[Comparison, ...] = ()
+
+    def measure(self) -> Decision:
+        """Rounds until the rule is content, with one repeat where it is not: ENOUGH or UNSTABLE."""
+        self.calls = self._enough_calls(self._round(1))
+        decision = Decision.UNSTABLE
+        for _ in range(ATTEMPTS):
+            decision = Decision.MORE
+            while decision is Decision.MORE:
+                decision = self._attempt()
+            if decision is Decision.ENOUGH:
+                break
+        return decision
+
+    def check_light(self, ceiling: Bound) -> None:
+        """Raise IntegrityFailure if a call took less than the bound at the physical ceiling."""
+        median = of_median(self.seconds).median
+        if median < ceiling.seconds:
+            raise self._too_fast(
+                "below_ceiling_bound",
+                median,
+                ceiling.seconds,
+                f"bound by {ceiling.by} at the physical ceiling",
+            )
+
+    def _attempt(self) -> Decision:
+        """Rounds until a decision; MORE, with a larger `calls`, if a round was too short to count."""
+        self.seconds = []
+        self._round(self.calls)  # Settles caches, page tables and clocks; audited, but not counted.
+        begin = time.monotonic()
+        while True:
+            done = self._round(self.calls)
+            if done.seconds < ROUND_SECONDS and self.calls < self.most:
+                self.calls = self._enough_calls(done)
+                return Decision.MORE
+            self.seconds.append(self._per_call(done))
+            self.progress(len(self.seconds), self.rule.max_rounds)
+            decision = self.rule.decide(self.seconds, time.monotonic() - begin)
+            if decision is not Decision.MORE:
+                return decision
+
+    def _enough_calls(self, done: Round) -> int:
+        """Calls for a round of AIM_SECONDS; at least twice as many as were too few."""
+        call = max(done.seconds - self.overhead, 1e-9) / done.calls
+        calls = max(1, ceil(AIM_SECONDS / call))
+        if done.seconds < ROUND_SECONDS:
+            calls = max(calls, 2 * done.calls)
+        return min(calls, self.most)
+
+    def _round(self, calls: int) -> Round:
+        done = self.clock.round(calls, self.limit_seconds)
+        self.audited += done.audited
+        if self.errors:
+            self.errors = tuple(a.join(b) for a, b in zip(self.errors, done.comparisons, strict=True))
+        else:
+            self.errors = done.comparisons
+        if not done.passed:
+            raise CandidateFailure(Verdict.WRONG_ANSWER, _wrong(done), alive=True)
+        return done
+
+    def _per_call(self, done: Round) -> float:
+        seconds = (done.seconds - self.overhead) / done.calls
+        if seconds <= 0:
+            raise self._too_fast(
+                "below_overhead", done.seconds, self.overhead, "a round took less than the fastest empty one"
+            )
+        return seconds
+
+    def _too_fast(self, kind: str, measured: float, limit: float, detail: str) -> IntegrityFailure:
+        evidence = Evidence(
+            kind=kind,
+            case=self.clock.case,
+            round=self.clock.rounds,
+            measured=measured,
+            limit=limit,
+            unit="s",
+            text=detail,
+        )
+        return IntegrityFailure(Verdict.FASTER_THAN_LIGHT, text("faster_than_light"), evidence)
+
+
+def _wrong(done: Round) -> Text:
+    failed = next(comparison for comparison in done.comparisons if not comparison.passed)
+    first = failed.first_wrong
+    assert first is not None
+    return text(
+        "wrong_timed",
+        output=failed.output,
+        index=", ".join(map(str, first.index)),
+        expected=first.expected,
+        found=first.found,
+    )

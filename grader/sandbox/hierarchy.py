@@ -1,0 +1,113 @@
+"""Where on this machine session cgroups can be made: cgroup v2, the hybrid layout, or v1 controllers."""
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+WANTED = ("memory", "pids", "cpuset", "cpu")
+"""Controllers that a session uses if it can have them."""
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """One cgroup tree, and the folder in it under which this process may make groups."""
+
+    version: Literal[1, 2]
+    base: str
+    controllers: frozenset[str]
+    """Controllers that a group made under `base` has."""
+    mount: str
+    """Mount point: stale groups are looked for below it."""
+
+
+@functools.cache
+def find() -> tuple[Hierarchy, ...]:
+    """The trees in which this process can make groups, v2 first; none on a machine that lets it make none."""
+    own = _own_paths()
+    found: list[Hierarchy] = []
+    for kind, mount, root, options in sorted(_mounts(), reverse=True):
+        if kind == "cgroup2":
+            hierarchy = _second(mount, _below(mount, root, own.get("", "/")))
+        else:
+            hierarchy = _first(mount, root, options, own)
+        taken = {name for other in found for name in other.controllers}
+        if hierarchy is not None and not (hierarchy.version == 1 and hierarchy.controllers <= taken):
+            found.append(hierarchy)
+    return tuple(found)
+
+
+def _mounts() -> Iterator[tuple[str, str, str, str]]:
+    """(file system, mount point, its root in the tree, super options) of each cgroup mount we see."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        if kind in ("cgroup", "cgroup2"):
+            root, mount = before.split(" ")[3:5]
+            yield kind, _unescape(mount), _unescape(root), options
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def _own_paths() -> dict[str, str]:
+    """Controller -> path of this process's group; the key of v2 is the empty string."""
+    paths: dict[str, str] = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            paths[controller] = path
+    return paths
+
+
+def _below(mount: str, root: str, path: str) -> str:
+    """Folder of the group `path` under a mount whose root is the group `root`."""
+    relative = os.path.relpath(path, root)
+    return mount if relative.startswith("..") else os.path.normpath(f"{mount}/{relative}")
+
+
+def _second(mount: str, own: str) -> Hierarchy | None:
+    """The v2 tree: the best of its root, our group's parent and our group.
+
+    A group that has processes of its own cannot hand controllers down (the tree's true root can), so a
+    service that is started in a leaf of a delegated tree finds what it needs in its parent.
+    """
+    best: Hierarchy | None = None
+    for base in dict.fromkeys((mount, os.path.dirname(own), own)):  # noqa: PTH120
+        if not base.startswith(mount) or not _writable(base):
+            continue
+        enabled = frozenset(_enable(base))
+        if best is None or len(enabled & {"memory", "pids"}) > len(best.controllers & {"memory", "pids"}):
+            best = Hierarchy(2, base, enabled, mount)
+        if {"memory", "pids"} <= enabled:
+            break
+    return best
+
+
+def _writable(base: str) -> bool:
+    return os.access(base, os.W_OK) and os.access(f"{base}/cgroup.procs", os.W_OK)
+
+
+def _enable(base: str) -> list[str]:
+    """Hand the wanted controllers down to the children of `base`, and return those that they have."""
+    control = Path(base, "cgroup.subtree_control")
+    available = Path(base, "cgroup.controllers").read_text().split()
+    for controller in WANTED:
+        if controller in available and controller not in control.read_text().split():
+            with contextlib.suppress(OSError):  # busy or not delegated: `doctor` says what to do
+                control.write_text(f"+{controller}")
+    return [name for name in control.read_text().split() if name in WANTED]
+
+
+def _first(mount: str, root: str, options: str, own: dict[str, str]) -> Hierarchy | None:
+    """A v1 tree of controllers we use, under our own group: what limits us limits our sandboxes too."""
+    used = {"memory", "pids", "cpuset", "freezer", "cpuacct"} & set(options.split(","))
+    if not used:
+        return None
+    base = _below(mount, root, own.get(min(used), "/"))
+    return Hierarchy(1, base, frozenset(used), mount) if _writable(base) else None

@@ -56,7 +56,10 @@ class CoreRates(Model):
     """What n cores of a CPU reached: the best of all calibrations kept, in units per second."""
 
     dram: Positive
+    """Bytes per second of the fastest copy, each byte counted twice: it is read and written."""
     units: dict[str, Positive]
+    fastest: dict[str, Positive] = Field(default_factory=dict)
+    """By resource, the best of any kernel where that is more: it raises the ceiling, not the score's rate."""
 
 
 class Calibration(Model):
@@ -118,8 +121,15 @@ class Hardware(Profile):
 
     @property
     def digest(self) -> str:
-        """Sha-256 of everything here: two scores are comparable only if it is equal."""
-        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """Sha-256 of what scores and verdicts are computed from: fractions compare only if it is equal.
+
+        What differs between nodes of one class (measured rates, the judge's constant) is left out.
+        """
+        values = self.model_dump(mode="json", exclude={"calibrated", "overhead_seconds"})
+        for rates in (*values["units"].values(), values["dram"], values["link"]):
+            if rates is not None:
+                del rates["measured"]
+        content = json.dumps(values, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -228,14 +238,14 @@ def _cpu_values(calibration: Calibration, cores: int | None) -> Mapping[str, Any
         "name": calibration.name,
         "cores": cores,
         "llc_bytes": calibration.llc_bytes,
-        "dram": _best(row.dram),
-        "units": {unit: _best(rate) for unit, rate in row.units.items()},
+        "dram": _best(row.dram, row.fastest.get("dram", 0.0)),
+        "units": {unit: _best(rate, row.fastest.get(unit, 0.0)) for unit, rate in row.units.items()},
         "step_seconds": calibration.step_seconds,
     }
 
 
-def _best(rate: float) -> Rates:
-    return Rates(score=rate, ceiling=rate * CPU_CEILING_MARGIN, measured=rate)
+def _best(rate: float, fastest: float) -> Rates:
+    return Rates(score=rate, ceiling=max(rate, fastest) * CPU_CEILING_MARGIN, measured=rate)
 
 
 def _gpu_values(profile: Profile, calibration: Calibration) -> Mapping[str, Any]:
@@ -248,7 +258,7 @@ def _gpu_values(profile: Profile, calibration: Calibration) -> Mapping[str, Any]
         },
         "dram": with_measured(profile.dram, calibration.dram),
         "link": with_measured(profile.link, calibration.link),
-        "step_seconds": calibration.step_seconds or profile.step_seconds,
+        "step_seconds": profile.step_seconds or calibration.step_seconds,
     }
 
 

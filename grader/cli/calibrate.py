@@ -1,0 +1,85 @@
+"""`solmark calibrate`: measure this machine, so that times can be held against its speed of light."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from grader.cli import exit_codes
+from grader.cli.language import pick, say
+from grader.hardware.calibrate import Outcome
+from grader.hardware.profile import CPU_CEILING_MARGIN, HardwareError, load
+
+
+def command(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few seconds, for the candidate's number of cores alone.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Drop what is stored, for instance of another CPU.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the stored calibration and nothing else.")
+    ] = False,
+) -> None:
+    """Measure this CPU's ceilings and the judge's constant; keep the best of all runs."""
+    from grader.hardware.calibrate import calibrate
+
+    errors = Console(stderr=True)
+    try:
+        with errors.status(pick("calibrating", "校准中")) as status:
+            outcome = calibrate(quick=quick, force=force, progress=lambda text: status.update(say(text)))
+    except HardwareError as error:
+        errors.print(str(error), style="red", markup=False, highlight=False)
+        raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
+    if as_json:
+        typer.echo(outcome.calibration.model_dump_json(indent=2))
+        return
+    _show(outcome, Console())
+
+
+def _show(outcome: Outcome, console: Console) -> None:
+    calibration = outcome.calibration
+    table = Table(title=calibration.name, title_justify="left")
+    for heading in (
+        pick("cores", "核数"),
+        pick("copy GB/s: best (typical)", "复制 GB/s：最好（多数）"),
+        pick("kept", "采用"),
+        pick("fp32 matmul GFLOP/s: best (typical)", "fp32 矩阵乘 GFLOP/s：最好（多数）"),
+        pick("kept", "采用"),
+    ):
+        table.add_column(heading, justify="right")
+    for cores, row in sorted(calibration.by_cores.items()):
+        found = outcome.found.get(cores)
+        copy = matmul = "-"
+        if found is not None:
+            name = max(("copy", "torch_copy"), key=lambda name: found.best.get(name, 0.0))
+            copy = f"{found.best[name] / 1e9:.1f} ({found.median[name] / 1e9:.1f})"
+            matmul = f"{found.best['matmul'] / 1e9:.1f} ({found.median['matmul'] / 1e9:.1f})"
+        mark = " *" if cores == calibration.candidate_cores else ""
+        kept = f"{row.dram / 1e9:.1f}", f"{row.units['fp32'] / 1e9:.1f}"
+        table.add_row(f"{cores}{mark}", copy, kept[0], matmul, kept[1])
+    console.print(table)
+    console.print(
+        pick(
+            f"* the cores a candidate gets here; faster than light begins at {CPU_CEILING_MARGIN} x the best",
+            f"* 被测程序在此机器上得到的核数；超过最好值的 {CPU_CEILING_MARGIN} 倍即为“超光速”",
+        ),
+        highlight=False,
+    )
+    if calibration.llc_bytes is not None:
+        cache = calibration.llc_bytes / (1 << 20)
+        console.print(pick(f"last-level cache {cache:.0f} MiB", f"末级缓存 {cache:.0f} MiB"), highlight=False)
+    for kind, seconds in sorted(calibration.overhead_seconds.items()):
+        label = pick(f"the judge's constant, {kind}", f"评测器常数，{kind}")
+        console.print(f"{label}: {seconds * 1e6:.0f} µs", highlight=False, markup=False)
+    for remark in outcome.remarks:
+        console.print(say(remark), style="yellow", markup=False, highlight=False)
+    console.print(
+        pick(f"stored: {outcome.path}", f"已保存：{outcome.path}"),
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    load(calibration.hardware)  # What was stored must be usable; a HardwareError here is a defect.

@@ -1,0 +1,220 @@
+"""Measures what one number of cores of this CPU can do at best: a process of its own, pinned, one JSON line.
+
+`python -m grader.hardware.ceilings <cpus> <seconds> [<library>]`, with the numbers of the CPUs separated by
+commas, and the library that `build` made. Every figure comes from bursts of at least 10 ms, as a judge's round
+is, over memory that no cache holds any more.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+RING_BYTES = 512 << 20
+"""Size of a judge's ring on a CPU: half of it is read, half written."""
+BURST_SECONDS = 0.010
+MATMUL_SIZES = (768, 1024, 1536)
+_CHUNK_BYTES = 16 << 20
+_REST_SECONDS = 0.005
+_FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared")
+_COMPILE_SECONDS = 60.0
+
+
+@dataclass
+class Series:
+    """Rates of the bursts of one kernel, in bytes or operations per second."""
+
+    rates: list[float] = field(default_factory=list)
+
+    @property
+    def best(self) -> float:
+        """The fastest burst."""
+        return max(self.rates)
+
+    @property
+    def median(self) -> float:
+        """The typical burst."""
+        return statistics.median(self.rates)
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Best and median rate by kernel: `copy`, `torch_copy`, `read` in bytes/s (a copy moves each byte twice),
+    `matmul`, `fma` in operations/s. Kernels in C++ are missing where there is no g++."""
+
+    best: dict[str, float]
+    median: dict[str, float]
+    bursts: dict[str, int]
+
+
+Burst = Callable[[], tuple[float, float]]
+"""Runs for at least BURST_SECONDS; returns (amount, seconds)."""
+
+
+def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) -> Ceilings:
+    """Pin this process to the CPUs and measure for about so many seconds, kernels in turn.
+
+    torch must not have been used in this process before: its threads keep the CPUs they started on.
+    """
+    os.sched_setaffinity(0, cpus)
+    os.environ["OMP_NUM_THREADS"] = str(len(cpus))
+    import torch
+
+    torch.set_num_threads(len(cpus))
+    bursts: dict[str, Burst] = {}
+    native = None if library is None else _load(library)
+    memory = _Memory()
+    bursts["torch_copy"] = memory.burst(lambda to, source: _ignore(to.copy_(source)), 2)
+    if native is not None:
+        bursts["copy"] = memory.burst(
+            lambda to, source: native.ceiling_copy(to.data_ptr(), source.data_ptr(), source.nbytes), 2
+        )
+        bursts["read"] = memory.burst(
+            lambda _to, source: _ignore(native.ceiling_read(source.data_ptr(), source.nbytes)), 1
+        )
+        bursts["fma"] = _fma(native)
+    for size in MATMUL_SIZES:
+        bursts[f"matmul {size}"] = _matmul(size)
+    series = {name: Series() for name in bursts}
+    for burst in bursts.values():
+        burst()  # Loads the code, starts the threads, raises the clock.
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or not all(entry.rates for entry in series.values()):
+        for name, burst in bursts.items():
+            # Threads of the kernel before spin on for a while; a candidate too comes out of a freeze.
+            time.sleep(_REST_SECONDS)
+            amount, elapsed = burst()
+            series[name].rates.append(amount / elapsed)
+    best_size = max(
+        (name for name in series if name.startswith("matmul")), key=lambda name: series[name].best
+    )
+    chosen = {name: entry for name, entry in series.items() if not name.startswith("matmul")}
+    chosen["matmul"] = series[best_size]
+    return Ceilings(
+        best={name: entry.best for name, entry in chosen.items()},
+        median={name: entry.median for name, entry in chosen.items()},
+        bursts={name: len(entry.rates) for name, entry in chosen.items()},
+    )
+
+
+class _Memory:
+    """A ring in shared memory, like a judge's: each chunk is cold again when its turn comes."""
+
+    def __init__(self) -> None:
+        import numpy as np
+        import torch
+
+        from grader.judge.arena import Arena
+
+        self._arena = Arena(RING_BYTES)
+        whole = self._arena.bytes()
+        half = RING_BYTES // 2
+        # Random bytes: zeros are faster on some machines.
+        random = np.random.Generator(np.random.SFC64()).integers(0, 1 << 63, half // 8, dtype=np.int64)
+        whole[:half].copy_(torch.from_numpy(random).view(torch.uint8))
+        whole[half:].copy_(whole[:half])
+        self._sources = whole[:half].view(-1, _CHUNK_BYTES)
+        self._targets = whole[half:].view(-1, _CHUNK_BYTES)
+        self._places = self._walk()
+
+    def _walk(self) -> Iterator[int]:
+        while True:
+            yield from range(len(self._sources))
+
+    def burst(self, kernel: "Callable[[torch.Tensor, torch.Tensor], None]", crossings: int) -> Burst:
+        """Bursts of a kernel that moves each byte of a chunk `crossings` times."""
+
+        def run() -> tuple[float, float]:
+            amount = 0
+            started = time.perf_counter()
+            while (elapsed := time.perf_counter() - started) < BURST_SECONDS:
+                place = next(self._places)
+                kernel(self._targets[place], self._sources[place])
+                amount += crossings * _CHUNK_BYTES
+            return float(amount), elapsed
+
+        return run
+
+
+def _matmul(size: int) -> Burst:
+    import torch
+
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    out = torch.empty(size, size)
+
+    def run() -> tuple[float, float]:
+        amount = 0.0
+        started = time.perf_counter()
+        while (elapsed := time.perf_counter() - started) < BURST_SECONDS:
+            torch.mm(a, b, out=out)
+            amount += 2.0 * size**3
+        return amount, elapsed
+
+    return run
+
+
+def _fma(native: ctypes.CDLL) -> Burst:
+    rounds = 200_000
+    operations = ctypes.c_double()
+
+    def run() -> tuple[float, float]:
+        amount = 0.0
+        started = time.perf_counter()
+        while (elapsed := time.perf_counter() - started) < BURST_SECONDS:
+            native.ceiling_fma(rounds, ctypes.byref(operations))
+            amount += operations.value
+        return amount, elapsed
+
+    return run
+
+
+def build(folder: Path) -> Path | None:
+    """Compile the kernels in C++ into that folder; None without g++. Raises CalledProcessError."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    source = Path(__file__).with_name("ceilings.cpp")
+    product = folder / "ceilings.so"
+    command = [compiler, *_FLAGS, str(source), "-o", str(product)]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=_COMPILE_SECONDS)
+    return product
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    library.ceiling_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    library.ceiling_copy.restype = None
+    library.ceiling_read.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.ceiling_read.restype = ctypes.c_uint64
+    library.ceiling_fma.argtypes = [ctypes.c_int64, ctypes.POINTER(ctypes.c_double)]
+    library.ceiling_fma.restype = ctypes.c_float
+    return library
+
+
+def _ignore(_value: object) -> None:
+    return
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print one line of JSON."""
+    cpus, seconds, *library = arguments
+    found = measure(
+        [int(cpu) for cpu in cpus.split(",")], float(seconds), Path(library[0]) if library else None
+    )
+    sys.stdout.write(json.dumps(asdict(found)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

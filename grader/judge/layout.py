@@ -72,7 +72,9 @@ class SlotLayout:
 def plan(tensors: Sequence[Tensor], count: int, *, start: int = 0) -> tuple[SlotLayout, ...]:
     """Lay out `count` slots from byte `start` (a multiple of ALIGN) on. Raises LayoutError."""
     if count < 1 or start < 0 or start % ALIGN:
-        raise LayoutError(f"{count} slots from byte {start}: a positive count and an aligned start are needed")
+        raise LayoutError(
+            f"{count} slots from byte {start}: a positive count and an aligned start are needed"
+        )
     common = _slot_plan(tensors)
     return tuple(SlotLayout(i, start + i * common.stride, common) for i in range(count))
 
@@ -90,10 +92,14 @@ def _slot_plan(tensors: Sequence[Tensor]) -> SlotPlan:
         if tensor.alias_of is not None:
             owner = placements.get(tensor.alias_of)
             if owner is None:
-                raise LayoutError(f"{tensor.name}: alias_of names {tensor.alias_of!r}, which must come before it")
+                raise LayoutError(
+                    f"{tensor.name}: alias_of names {tensor.alias_of!r}, which must come before it"
+                )
             placements[tensor.name] = Placement(tensor, owner.start)
             if tensor.span_bytes > owner.tensor.span_bytes:
-                raise LayoutError(f"{tensor.name}: reaches beyond {tensor.alias_of!r}, whose memory it shares")
+                raise LayoutError(
+                    f"{tensor.name}: reaches beyond {tensor.alias_of!r}, whose memory it shares"
+                )
             continue
         placements[tensor.name] = Placement(tensor, at)
         at = _align(at + tensor.span_bytes + GUARD)
@@ -104,7 +110,9 @@ def _check(tensor: Tensor, placed: dict[str, Placement]) -> None:
     if tensor.name in placed:
         raise LayoutError(f"two tensors are named {tensor.name!r}")
     if len(tensor.shape) > MAX_DIMENSIONS:
-        raise LayoutError(f"{tensor.name}: {len(tensor.shape)} dimensions; at most {MAX_DIMENSIONS} are taken")
+        raise LayoutError(
+            f"{tensor.name}: {len(tensor.shape)} dimensions; at most {MAX_DIMENSIONS} are taken"
+        )
     if min(tensor.shape, default=0) < 0 or tensor.offset < 0 or min(tensor.effective_strides, default=0) < 0:
         raise LayoutError(f"{tensor.name}: shape, strides and offset must not be negative")
     if tensor.strides is not None and len(tensor.strides) != len(tensor.shape):

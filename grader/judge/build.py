@@ -1,0 +1,81 @@
+"""The build phase: C++ is compiled in a sandbox of its own, before the code ever runs.
+
+The product comes back as bytes that the judge hands to later sandboxes and never loads itself.
+"""
+
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from grader.candidate.compiler import FLAGS
+from grader.contract import BuildResult, Language, Text, Verdict
+from grader.judge.client import BUILD_ARENA_BYTES, Client
+from grader.judge.failure import CandidateFailure
+from grader.judge.messages import clean
+from grader.messages import text
+from grader.sandbox.base import MIB, Backend, Limits
+
+LOG_CHARS = 65536
+MEMORY_BYTES = 2048 * MIB
+
+
+@dataclass(frozen=True)
+class Build:
+    """`verdict` is accepted, or says with `message` why there is no `artifact`."""
+
+    result: BuildResult
+    verdict: Verdict
+    message: Text | None = None
+    artifact: bytes = b""
+
+
+def compile_cpp(
+    backend: Backend,
+    limits: Limits,
+    files: Mapping[str, bytes],
+    entry_name: str,
+    *,
+    seconds: float,
+    cpus: frozenset[int] | None,
+    attach: Callable[[Client], None],
+) -> Build:
+    """Compile a C++ submission. `attach` is told the client, so that it can be killed from outside.
+
+    Raises SandboxError.
+    """
+    begin = time.monotonic()
+    own = replace(limits, wall_seconds=seconds + 10, cpu_seconds=2 * seconds, memory_bytes=MEMORY_BYTES)
+    with Client.start(
+        backend, own, arena_bytes=BUILD_ARENA_BYTES, language=Language.CPP, cpus=cpus
+    ) as client:
+        attach(client)
+        try:
+            outcome = client.build(files, entry_name, seconds)
+        except CandidateFailure as failure:
+            log = "".join(client.output())
+            return Build(_result(log, begin), failure.verdict, failure.text)
+    result = _result(outcome.log.decode("utf-8", "replace"), begin)
+    if outcome.status == 0 and outcome.artifact:
+        return Build(result, Verdict.ACCEPTED, artifact=outcome.artifact)
+    return Build(result, Verdict.BUILD_ERROR, _refusal(outcome.status))
+
+
+def _result(log: str, begin: float) -> BuildResult:
+    command = " ".join(("g++", *FLAGS))
+    return BuildResult(
+        language=Language.CPP,
+        command=command,
+        log=clean(log, LOG_CHARS),
+        seconds=time.monotonic() - begin,
+    )
+
+
+def _refusal(status: int) -> Text:
+    if status >= 0:
+        return text("compile_error", status=status)
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return text("compiler_killed", signal=name)

@@ -1,0 +1,208 @@
+"""One correctness case: fill, poison, call, and compare with the oracle from the judge's own inputs."""
+
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from grader.contract import FirstWrong, TestResult, Text, Verdict
+from grader.judge.arena import Arena, same_bits, snapshot
+from grader.judge.audit import AuditError, Comparison, compare_slot
+from grader.judge.client import Client
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.layout import LayoutError, SlotLayout, plan, slot_bytes
+from grader.messages import text
+from grader.task import Case, FunctionTask, Params, Scalar, Slot, Tensor, outputs
+
+TASK_SECONDS = 30.0
+"""For one call of the assignment's own functions."""
+
+Watch = Callable[[str, float], AbstractContextManager[None]]
+"""(function of the assignment, seconds): see `supervisor.Supervisor.watch`."""
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """What a case gave. `alive`: the client can take another case."""
+
+    result: TestResult
+    alive: bool
+
+
+def arena_bytes(task: FunctionTask, case: Case, watch: Watch) -> int:
+    """Bytes that a case needs in the arena. Raises AssignmentFault."""
+    try:
+        return slot_bytes(_tensors(task, case.params, watch))
+    except LayoutError as error:
+        raise AssignmentFault("tensors", str(error)) from error
+
+
+def signature(entry: str, task: FunctionTask, params: Params, watch: Watch) -> str:
+    """How the function is called, for a message: `solve(x, out, *, eps=1e-06)`."""
+    names = [tensor.name for tensor in _tensors(task, params, watch)]
+    scalars = [f"{name}={value!r}" for name, value in _scalars(task, params, watch).items()]
+    return f"{entry}({', '.join([*names, *scalars])})"
+
+
+def run(
+    client: Client,
+    task: FunctionTask,
+    case: Case,
+    seed: int,
+    *,
+    entry: str,
+    call_seconds: float,
+    watch: Watch,
+) -> CaseRun:
+    """Run one case on a client whose code is loaded; the values follow from the 128-bit seed.
+
+    All that the candidate does ends in the result. Raises AssignmentFault and SandboxError.
+    """
+    tensors = _tensors(task, case.params, watch)
+    (slot,) = plan(tensors, 1)
+    image = Arena(slot.end)  # The judge's own copy of what the candidate gets; never shared.
+    begin = time.monotonic()
+    try:
+        message, comparisons = _attempt(
+            client, task, case, seed, slot, image, entry=entry, call_seconds=call_seconds, watch=watch
+        )
+        verdict = Verdict.ACCEPTED if message is None else Verdict.WRONG_ANSWER
+        alive = True
+    except CandidateFailure as failure:
+        verdict, message, comparisons, alive = failure.verdict, failure.text, [], failure.alive
+    finally:
+        image.close()
+    seconds = time.monotonic() - begin
+    stdout, stderr = client.output()
+    return CaseRun(
+        TestResult(
+            case=case.id,
+            part=case.part,
+            verdict=verdict,
+            message=message,
+            params=dict(case.params),
+            shapes={tensor.name: tensor.describe() for tensor in tensors},
+            first_wrong=_first_wrong(comparisons),
+            errors=tuple(comparison.stats() for comparison in comparisons),
+            stdout=stdout,
+            stderr=stderr,
+            seconds=seconds,
+        ),
+        alive,
+    )
+
+
+def _attempt(
+    client: Client,
+    task: FunctionTask,
+    case: Case,
+    seed: int,
+    slot: SlotLayout,
+    image: Arena,
+    *,
+    entry: str,
+    call_seconds: float,
+    watch: Watch,
+) -> tuple[Text | None, list[Comparison]]:
+    """What is wrong, if anything, and how the outputs compare."""
+    tensors = [placement.tensor for placement in slot.plan.placements]
+    image.prepare([slot])
+    mine = image.tensors(slot)
+    given = {tensor.name: mine[tensor.name] for tensor in tensors if tensor.role != "out"}
+    _guard("fill", watch, lambda: task.fill(case.params, [given], [seed]))
+    client.arena.bytes()[slot.start : slot.end].copy_(image.bytes()[slot.start : slot.end])
+    client.bind(
+        [slot],
+        _scalars(task, case.params, watch),
+        entry=entry,
+        signature=signature(entry, task, case.params, watch),
+    )
+    client.call(0, time.monotonic() + call_seconds)
+    for _, name in client.arena.disturbed([slot]):
+        return text("outside", output=name), []
+    shared = client.arena.tensors(slot)
+    for tensor in tensors:
+        if tensor.role == "in" and not same_bits(shared[tensor.name], mine[tensor.name]):
+            return text("input_modified", name=tensor.name), []
+    found = snapshot({tensor.name: shared[tensor.name] for tensor in outputs(tensors)})
+    inputs = snapshot(given)
+    expected = _guard("oracle", watch, lambda: task.oracle(case.params, inputs))
+    comparisons = _compare(tensors, found, expected, case)
+    failed = next((comparison for comparison in comparisons if not comparison.passed), None)
+    if failed is None:
+        return None, comparisons
+    return _explained(task, case, snapshot(given), expected, found, _reason(failed)), comparisons
+
+
+def _compare(tensors: Sequence[Tensor], found: Slot, expected: Slot, case: Case) -> list[Comparison]:
+    if not isinstance(expected, Mapping):
+        raise AssignmentFault("oracle", f"returned {type(expected).__name__}; a dict of outputs is needed")
+    try:
+        return compare_slot(tensors, found, expected, case.tolerance)
+    except AuditError as error:
+        raise AssignmentFault("oracle", str(error)) from error
+    except Exception as error:
+        raise AssignmentFault("oracle", traceback.format_exc()) from error
+
+
+def _reason(failed: Comparison) -> Text:
+    """The sentence for an output that is wrong."""
+    first = failed.first_wrong
+    fields = {"output": failed.output, "elements": failed.elements, "wrong": failed.wrong_elements}
+    if first is not None and first.expected.startswith("untouched"):
+        return text("beyond_count", **fields)
+    if failed.unwritten == failed.elements:
+        return text("never_written", **fields)
+    if failed.unwritten:
+        return text("partly_written", unwritten=failed.unwritten, **fields)
+    if first is not None and first.found in ("nan", "inf", "-inf") and first.found != first.expected:
+        return text("not_finite", index=list(first.index), **fields)
+    if failed.wrong_elements or failed.exact:
+        return text("wrong", **fields)
+    return text(
+        "imprecise",
+        output=failed.output,
+        worst=f"{failed.worst_row:.2g}",
+        worst_limit=f"{failed.tolerance.worst_row:.2g}",
+        mean=f"{failed.mean_row:.2g}",
+        mean_limit=f"{failed.tolerance.mean_row:.2g}",
+    )
+
+
+def _explained(
+    task: FunctionTask, case: Case, inputs: Slot, expected: Slot, found: Slot, reason: Text
+) -> Text:
+    """The reason with the author's hint behind it. A hint that fails is left out: it decides nothing."""
+    if task.explain is None:
+        return reason
+    hint: tuple[str, str] | None = None
+    with suppress(Exception):
+        hint = task.explain(case.params, inputs, expected, found)
+    if hint is None:
+        return reason
+    en, zh = hint
+    return Text(code=reason.code, en=f"{reason.en} {en}"[:8192], zh=f"{reason.zh}{zh}"[:8192])
+
+
+def _first_wrong(comparisons: Sequence[Comparison]) -> FirstWrong | None:
+    return next((c.first_wrong for c in comparisons if not c.passed and c.first_wrong is not None), None)
+
+
+def _tensors(task: FunctionTask, params: Params, watch: Watch) -> Sequence[Tensor]:
+    return _guard("tensors", watch, lambda: tuple(task.tensors(params)))
+
+
+def _scalars(task: FunctionTask, params: Params, watch: Watch) -> Mapping[str, Scalar]:
+    return _guard("scalars", watch, lambda: dict(task.scalars(params)))
+
+
+def _guard(what: str, watch: Watch, function: Callable[[], Result]) -> Result:
+    """A call of the assignment's code. Raises AssignmentFault for whatever goes wrong in it."""
+    with watch(what, TASK_SECONDS):
+        try:
+            return function()
+        except Exception as error:
+            raise AssignmentFault(what, traceback.format_exc()) from error

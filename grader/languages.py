@@ -1,0 +1,124 @@
+"""Which language a submission is in, which file is its entry, and whether its files can be taken at all."""
+
+import ast
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from grader.contract import MAX_FILE_BYTES, MAX_FILES, Language, Text
+from grader.judge.messages import clean
+from grader.messages import text
+
+ENTRY_STEM = "solution"
+SUFFIX: Mapping[Language, str] = {
+    Language.PYTHON: ".py",
+    Language.TRITON: ".py",
+    Language.CPP: ".cpp",
+    Language.CUDA: ".cu",
+}
+OTHER_SUFFIXES = frozenset({".h", ".hpp", ".cuh", ".inc", ".txt", ".md", ".json", ".toml"})
+"""Files that may come along: headers, notes, small tables."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_TRITON_LINE = re.compile(rb"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
+
+
+class FilesError(ValueError):
+    """The files cannot be graded; `text` says what to change."""
+
+    def __init__(self, sentence: Text) -> None:
+        super().__init__(sentence.en)
+        self.text = sentence
+
+
+def check(files: Mapping[str, bytes], *, entry: str = "solve") -> None:
+    """Raise FilesError for the first thing wrong with number, names, sizes or encoding.
+
+    `entry` is the function that the submission must define, for messages.
+    """
+    if not files:
+        raise FilesError(text("no_files"))
+    if len(files) > MAX_FILES:
+        raise FilesError(text("too_many_files", count=len(files), limit=MAX_FILES))
+    size = sum(len(data) for data in files.values())
+    if size > MAX_FILE_BYTES:
+        raise FilesError(text("too_large", size=size, limit=MAX_FILE_BYTES))
+    for name, data in files.items():
+        _check_file(name, data, entry)
+
+
+def detect(
+    files: Mapping[str, bytes], override: Language | None = None, *, entry: str = "solve"
+) -> tuple[Language, str]:
+    """The language and the name of the entry file. Raises FilesError.
+
+    The entry is `solution.py`, `.cpp` or `.cu`, or the one file there is; a `.py` beside which any file
+    imports triton counts as Triton. `override` settles both where they are in doubt. Nothing is executed.
+    """
+    check(files, entry=entry)
+    name = _entry(files, override)
+    suffix = PurePosixPath(name).suffix
+    if override is not None:
+        if suffix != SUFFIX[override]:
+            raise FilesError(
+                text("wrong_language", name=name, language=override.value, suffix=SUFFIX[override])
+            )
+        return override, name
+    language = {".py": Language.PYTHON, ".cpp": Language.CPP, ".cu": Language.CUDA}[suffix]
+    python = [data for other, data in files.items() if other.endswith(".py")]
+    if language is Language.PYTHON and any(map(imports_triton, python)):
+        language = Language.TRITON
+    return language, name
+
+
+def imports_triton(source: bytes) -> bool:
+    """Whether Python source imports triton. Source that does not parse is taken at its lines' word."""
+    if not _TRITON_LINE.search(source):
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return any(
+        (isinstance(node, ast.Import) and any(_is_triton(alias.name) for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.level == 0 and _is_triton(node.module or ""))
+        for node in ast.walk(tree)
+    )
+
+
+def _is_triton(module: str) -> bool:
+    return module.partition(".")[0] == "triton"
+
+
+def _check_file(name: str, data: bytes, entry: str) -> None:
+    shown = clean(name, 128)
+    if not _NAME.fullmatch(name):
+        raise FilesError(text("bad_name", name=shown))
+    suffix = PurePosixPath(name).suffix
+    if suffix not in SUFFIX.values() and suffix not in OTHER_SUFFIXES:
+        raise FilesError(text("wrong_suffix", name=shown, suffix=suffix))
+    if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        raise FilesError(text("not_text", name=shown, position=0))
+    try:
+        content = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FilesError(text("not_text", name=shown, position=error.start)) from None
+    if "\0" in content:
+        raise FilesError(text("nul_byte", name=shown, position=content.index("\0")))
+    if suffix in SUFFIX.values() and not content.strip() and PurePosixPath(name).stem != "__init__":
+        raise FilesError(text("empty_file", name=shown, entry=entry))
+
+
+def _entry(files: Mapping[str, bytes], override: Language | None) -> str:
+    wanted = [SUFFIX[override]] if override is not None else [".py", ".cpp", ".cu"]
+    if len(files) == 1:
+        (name,) = files
+        if PurePosixPath(name).suffix not in SUFFIX.values():
+            raise FilesError(text("wrong_suffix", name=name, suffix=PurePosixPath(name).suffix))
+        return name
+    entries = [f"{ENTRY_STEM}{suffix}" for suffix in wanted if f"{ENTRY_STEM}{suffix}" in files]
+    if not entries:
+        raise FilesError(text("no_entry"))
+    if len(entries) > 1:
+        raise FilesError(text("several_entries", names=", ".join(entries)))
+    return entries[0]

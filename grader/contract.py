@@ -27,9 +27,24 @@ GRADE_TASK = "solmark.grade"
 STORE_TASK = "solmark.store_report"
 """Celery task of the server; its one argument is a Report as JSON text."""
 SERVER_QUEUE = "server"
-VISIBILITY_SECONDS = 6 * 3600
-"""Redis hands an unacknowledged message out again after this long: every app on the broker must agree, and it
-must exceed the longest lease."""
+QUEUE_SETTINGS: Mapping[str, Any] = {
+    "accept_content": ["json"],
+    "task_serializer": "json",
+    "task_ignore_result": True,
+    "task_acks_late": True,
+    # The lease in the database finds a lost worker; requeueing by the queue would know no limit.
+    "task_reject_on_worker_lost": False,
+    "worker_prefetch_multiplier": 1,
+    "broker_connection_retry_on_startup": True,
+    "broker_connection_max_retries": None,
+    "broker_transport_options": {
+        # Redis hands an unacknowledged message out again after this long: above the longest lease.
+        "visibility_timeout": 6 * 3600,
+        "socket_connect_timeout": 5,
+        "socket_keepalive": True,
+    },
+}
+"""Celery settings on which every app on the broker must agree."""
 EVENTS_KEPT = 2000
 """Events of one submission that the broker keeps, about; older ones are dropped."""
 

@@ -20,9 +20,9 @@ from kombu.exceptions import OperationalError
 
 from grader.contract import (
     GRADE_TASK,
+    QUEUE_SETTINGS,
     SERVER_QUEUE,
     STORE_TASK,
-    VISIBILITY_SECONDS,
     ContractError,
     JobSpec,
     grade_queue,
@@ -43,24 +43,11 @@ def create_app(settings: NodeSettings) -> Celery:
     """The Celery app of this node, without its task."""
     app = Celery("solmark-worker", broker=settings.broker_url, set_as_current=False)
     app.conf.update(
-        accept_content=["json"],
-        task_serializer="json",
-        task_ignore_result=True,
-        task_acks_late=True,
-        # The lease finds a lost worker; requeueing here would know no limit.
-        task_reject_on_worker_lost=False,
+        **QUEUE_SETTINGS,
         task_default_queue=grade_queue(settings.hardware),
-        worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,
-        broker_transport_options={
-            "visibility_timeout": VISIBILITY_SECONDS,
-            "socket_connect_timeout": 5,
-            "socket_keepalive": True,
-        },
     )
     return app
 
@@ -106,7 +93,7 @@ class Worker:
                     f"--hostname={self._settings.node}",
                     "--without-gossip",
                     "--without-mingle",
-                    "--loglevel=INFO",
+                    "--loglevel=WARNING",
                 ]
             )
         finally:
@@ -184,10 +171,23 @@ class Worker:
             self._stop_at = time.monotonic() + self._settings.grace_seconds
 
 
+def _configure_logs() -> None:
+    """One JSON object a line on stderr; of the libraries, warnings only."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
 def main() -> None:
     """Run a worker with settings from the environment."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    _configure_logs()
     try:
         settings = NodeSettings.from_environment()
     except SettingsError as error:

@@ -14,6 +14,7 @@ from grader.node.events import EventWriter
 from grader.node.failure import grader_error
 from grader.node.heartbeat import Heartbeat
 from grader.node.lock import hardware_lock
+from grader.node.orphans import reap
 from grader.node.server import Server, ServerError, StaleError
 from grader.node.settings import NodeSettings
 
@@ -107,14 +108,15 @@ def _session(job: JobSpec, node: Node, interrupted: Interruption) -> Report:
     blobs = Blobs(settings, node.server, interrupted)
     files = blobs.files(job)
     bundle = blobs.bundle(job)
-    with hardware_lock(settings.home, job.target.hardware, interrupted) as descriptor:
+    with hardware_lock(settings.home, job.target.hardware, interrupted) as lock:
+        reap(lock)
         report = judge.run(
             settings.judge_command,
             judge.request(job, bundle, files, sandbox=settings.sandbox, node=settings.node),
             seconds=min(settings.session_seconds, job.deadline - time.time() - LEASE_MARGIN_SECONDS),
             on_event=events.forward,
             interrupted=interrupted,
-            keep_open=(descriptor,),
+            lock=lock,
         )
     if (report.submission, report.attempt, report.token) != (job.submission, job.attempt, job.token):
         raise judge.JudgeError(f"the judge reported on {report.submission}/{report.attempt}, not on this job")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from grader.contract import REPORT_BYTES, ContractError, Event, JobSpec, Report, read
+from grader.node.orphans import MARK, reap
 
 LINE_BYTES = REPORT_BYTES + 4096
 STDERR_BYTES = 1 << 16
@@ -51,14 +52,13 @@ def run(
     seconds: float,
     on_event: Callable[[Event], None],
     interrupted: Callable[[], None],
-    keep_open: Sequence[int] = (),
+    lock: Path,
 ) -> Report:
     """Run the judge on `document` and return its Report.
 
     `interrupted` is called several times a second and raises to stop the session; the process and all its
-    children are then gone before the exception goes on. `keep_open` are descriptors that live as long as the
-    judge does (the lock on the hardware, so that an orphan still holds it). Raises JudgeError when the judge
-    ends without a readable Report, or is not done after `seconds`.
+    children are then gone before the exception goes on. `lock` is the hardware's, held by the caller. Raises
+    JudgeError when the judge ends without a readable Report, or is not done after `seconds`.
     """
     # The judge dies with the worker, also when the worker is killed: nothing else would end it.
     pdeathsig = [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--"]
@@ -67,9 +67,8 @@ def run(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=tuple(keep_open),
         start_new_session=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: str(lock)},
     )
     session = _Session(process, document, on_event)
     try:
@@ -77,6 +76,7 @@ def run(
     finally:
         _end(process, finished=session.report is not None)
         session.close()
+        reap(lock)
     if session.report is None:
         raise JudgeError(f"the judge ended with {_status(process)} and without a Report", session.tail)
     return session.report

@@ -11,19 +11,20 @@ POLL_SECONDS = 0.2
 
 
 @contextmanager
-def hardware_lock(home: Path, hardware: str, interrupted: Callable[[], None]) -> Iterator[int]:
-    """Hold the lock of a hardware class; gives its descriptor, which a child may inherit and so hold on to.
+def hardware_lock(home: Path, hardware: str, interrupted: Callable[[], None]) -> Iterator[Path]:
+    """Hold the lock of a hardware class; gives its path.
 
     `interrupted` is called while waiting, and raises if the job must not go on.
     """
     folder = home / "locks"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(folder / f"{hardware}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = folder / f"{hardware}.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while not _try(descriptor):
             interrupted()
             time.sleep(POLL_SECONDS)
-        yield descriptor
+        yield path
     finally:
         os.close(descriptor)
 

@@ -1,0 +1,1 @@
+"""The server's side of the queue: publish after commit, store reports, dispatch, sweep, beat."""

@@ -1,0 +1,100 @@
+"""The server's Celery app: stores Reports, dispatches, sweeps.
+
+Each task is one transaction that may run at any time and any number of times; what a failed one left undone,
+the next finds in the database.
+"""
+
+import hashlib
+from typing import Any
+
+import redis
+import structlog
+from celery import Celery, signals  # type: ignore[import-untyped]
+from celery.beat import EmbeddedService  # type: ignore[import-untyped]
+
+from grader.contract import SERVER_QUEUE, STORE_TASK, stored_key
+from server.db.session import Database
+from server.grading import service
+from server.settings import Settings
+from server.tasks.publisher import DISPATCH_TASK, SWEEP_TASK, celery_app, publisher
+
+DISPATCH_SECONDS = 2.0
+SWEEP_SECONDS = 3.0
+STORED_SECONDS = 8 * 86400
+"""How long a node can learn that its Report was stored: above the time a node keeps it."""
+log = structlog.get_logger(__name__)
+
+
+def create_app(settings: Settings) -> Celery:
+    """The app with its three tasks and its schedule; they share one database and one broker."""
+    app = celery_app(settings.broker_url)
+    database = Database(settings.database, pool=settings.database_pool, publish=publisher(app))
+    broker = redis.Redis.from_url(settings.broker_url, socket_timeout=5.0, socket_connect_timeout=5.0)
+
+    def store_report(raw: str) -> None:
+        with database.begin() as session:
+            stored = service.store_report(session, raw)
+        log.info("report", outcome=stored.outcome, submission=stored.submission, cause=stored.text)
+        # Only after the commit: the node removes its copy. Lost, it sends again, and hears `duplicate`.
+        broker.set(stored_key(hashlib.sha256(raw.encode()).hexdigest()), 1, ex=STORED_SECONDS)
+
+    def dispatch() -> None:
+        with database.begin() as session:
+            jobs = service.dispatch(session, settings)
+        for job in jobs:
+            log.info(
+                "dispatched", submission=job.submission, attempt=job.attempt, hardware=job.target.hardware
+            )
+
+    def sweep() -> None:
+        with database.begin() as session:
+            swept = service.sweep(session, settings)
+        if swept.republished or swept.requeued or swept.given_up:
+            log.warning(
+                "swept", republished=swept.republished, requeued=swept.requeued, given_up=swept.given_up
+            )
+
+    app.task(store_report, name=STORE_TASK)
+    app.task(dispatch, name=DISPATCH_TASK)
+    app.task(sweep, name=SWEEP_TASK)
+    app.conf.beat_schedule = {
+        "dispatch": _every(DISPATCH_TASK, DISPATCH_SECONDS),
+        "sweep": _every(SWEEP_TASK, SWEEP_SECONDS),
+    }
+    return app
+
+
+def run(settings: Settings, *, beat: bool, name: str = "server") -> None:
+    """Work on the server's queue until told to stop; with `beat`, keep the schedule in a thread as well."""
+    app = create_app(settings)
+    service_thread = (
+        EmbeddedService(app, thread=True, scheduler_cls="celery.beat:Scheduler") if beat else None
+    )
+
+    def ready(**_: Any) -> None:
+        if service_thread is not None:
+            service_thread.start()
+
+    signals.worker_ready.connect(ready)
+    app.worker_main(
+        [
+            "worker",
+            "--pool=solo",
+            "--concurrency=1",
+            f"--queues={SERVER_QUEUE}",
+            f"--hostname={name}",
+            "--without-gossip",
+            "--without-mingle",
+            "--loglevel=WARNING",
+        ]
+    )
+
+
+def run_beat(settings: Settings) -> None:
+    """Keep the schedule alone, beside any number of task workers; two of them do no harm."""
+    create_app(settings).Beat(scheduler_cls="celery.beat:Scheduler", loglevel="WARNING").run()
+
+
+def _every(task: str, seconds: float) -> dict[str, Any]:
+    # One that waited through its whole period is stale: the next is on its way.
+    return {"task": task, "schedule": seconds, "options": {"queue": SERVER_QUEUE, "expires": 2 * seconds}}

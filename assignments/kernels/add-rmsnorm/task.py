@@ -2,9 +2,9 @@
 
 Parameters of a case: `rows` (M), `columns` (N), `dtype`, `epsilon`, and optionally
 
-- `values`: `rows` (default; random scale and offset per row, outliers), `zeros` (some rows are zero, or cancel),
-  `large` (magnitudes of about 10,000: squares overflow float16), `small` (magnitudes of about 0.001: epsilon
-  decides), `outlier` (one element per row of about 10,000 beside ordinary ones);
+- `values`: `rows` (default; random scale and offset per row, outliers), `zeros` (some rows are zero, or their
+  sum is), `large` (magnitudes of about 10,000: squares overflow float16), `small` (magnitudes of about 0.001:
+  epsilon decides), `outlier` (one element per row of about 10,000 beside ordinary ones);
 - `strided`: the matrices are cut out of wider ones, each with a row stride of its own.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader import fills
-from grader.task import ITEM_BYTES, Cost, FunctionTask, Params, Scalar, Slot, Tensor
+from grader.task import ITEM_BYTES, Cost, FunctionTask, Params, Role, Scalar, Slot, Tensor
 
 if TYPE_CHECKING:
     import torch
@@ -25,11 +25,10 @@ def tensors(params: Params) -> Sequence[Tensor]:
     """x, res [M, N] and w [N] come in; y, res_out [M, N] go out. Only row strides ever exceed N."""
     rows, columns, dtype = params["rows"], params["columns"], params["dtype"]
 
-    def matrix(name: str, role: str, pad: int) -> Tensor:
-        shape = (rows, columns)
+    def matrix(name: str, role: Role, pad: int) -> Tensor:
         if not params.get("strided", False):
-            return Tensor(name, dtype, shape, role)  # type: ignore[arg-type]
-        return Tensor(name, dtype, shape, role, strides=(columns + pad, 1), offset=pad // 2)  # type: ignore[arg-type]
+            return Tensor(name, dtype, (rows, columns), role)
+        return Tensor(name, dtype, (rows, columns), role, strides=(columns + pad, 1), offset=pad // 2)
 
     return (
         matrix("x", "in", 7),

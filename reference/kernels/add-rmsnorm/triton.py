@@ -8,7 +8,9 @@ WHOLE = 16384
 
 
 @triton.jit
-def whole(x, res, w, y, res_out, rows, columns, sx, sr, sy, so, eps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def whole(
+    x, res, w, y, res_out, rows, columns, sx, sr, sy, so, eps, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
     column = tl.arange(0, COLUMNS)[None, :]
     mask = (row < rows) & (column < columns)

@@ -6,7 +6,9 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(x, res, w, y, res_out, columns, stride_x, stride_res, stride_y, stride_out, eps, COLUMNS: tl.constexpr):
+def kernel(
+    x, res, w, y, res_out, columns, stride_x, stride_res, stride_y, stride_out, eps, COLUMNS: tl.constexpr
+):
     """One program handles one row; strides are in elements."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, COLUMNS)

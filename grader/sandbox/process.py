@@ -2,11 +2,12 @@
 
 import contextlib
 import os
-import select
 import signal
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+from grader.sandbox import pidfd
 from grader.sandbox.base import Exit, SandboxError, Usage
 from grader.sandbox.cgroup import Group
 from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
@@ -17,40 +18,42 @@ _SIGNALLED = 128
 """bubblewrap exits with this plus the number of the signal that ended the program."""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a backend's `start` has made, and the process now owns. All pidfds and pipes are ours to close."""
+
+    monitor: int
+    """pidfd of our own child: bubblewrap's monitor, or the program itself where there is none."""
+    host_pid: int
+    stdout: int
+    stderr: int
+    group: Group | None
+    init: int | None = None
+    """pidfd of the namespace's first process, whose death is the death of all in the namespace."""
+    program: int | None = None
+    """pidfd of the program, where it is not our child."""
+    status: Status | None = None
+    """bubblewrap's account of the program."""
+    on_end: Sequence[Callable[[], None]] = field(default_factory=tuple)
+    """Called once nothing is left of it: what it held must not be given to others before."""
+
+
 class SandboxProcess:
-    """Implements `base.Process`; made by a backend's `start`.
+    """Implements `base.Process`."""
 
-    `first` is our own child (bubblewrap's monitor, or the program itself under `plain`), `init` the pidfd of
-    the namespace's first process, whose death is the death of all in the namespace. `status` is bubblewrap's,
-    or None where the child's own status is the program's.
-    """
-
-    def __init__(
-        self,
-        *,
-        first: int,
-        init: int | None,
-        host_pid: int,
-        stdout: int,
-        stderr: int,
-        status: Status | None,
-        group: Group | None,
-        on_close: Sequence[Callable[[], None]],
-    ) -> None:
-        self.pidfd = first
-        self.host_pid = host_pid
-        self.stdout = stdout
-        self.stderr = stderr
-        self._init = init
-        self._status = status
-        self._group = group
-        self._on_close = list(on_close)
+    def __init__(self, parts: Parts) -> None:
+        self.pidfd = parts.monitor
+        self.host_pid = parts.host_pid
+        self.stdout = parts.stdout
+        self.stderr = parts.stderr
+        self._parts = parts
+        self._group = parts.group
         self._exit: Exit | None = None
         self._closed = False
 
     @property
     def freezer(self) -> Cgroup1Freezer | Cgroup2Freezer | None:
-        """The group's freezer, None where the machine has none or all is over."""
+        """The group's freezer; None where the machine has none, and once all has ended."""
         return None if self._group is None else self._group.freezer
 
     def usage(self) -> Usage:
@@ -61,7 +64,7 @@ class SandboxProcess:
 
     def wait(self, timeout_seconds: float) -> Exit | None:
         """Its exit, after all that it left behind has been killed too; None if it still runs."""
-        if self._exit is None and _readable(self.pidfd, timeout_seconds):
+        if self._exit is None and pidfd.ended(self.pidfd, timeout_seconds):
             self._end(_END_SECONDS)
         return self._exit
 
@@ -73,19 +76,18 @@ class SandboxProcess:
         return self._exit or self._end(timeout_seconds)
 
     def close(self) -> None:
-        """Kill if needed, then release everything, also when the killing failed; safe to call twice."""
+        """Kill if needed, then release all descriptors, also when the killing failed; safe to call twice."""
         if self._closed:
             return
         self._closed = True
+        parts = self._parts
         try:
             self.kill()
         finally:
-            status = None if self._status is None else self._status.descriptor
-            for descriptor in (self.stdout, self.stderr, self.pidfd, self._init, status):
+            status = None if parts.status is None else parts.status.descriptor
+            for descriptor in (self.stdout, self.stderr, self.pidfd, parts.init, parts.program, status):
                 if descriptor is not None:
                     os.close(descriptor)
-            for release in self._on_close:
-                release()
 
     def __enter__(self) -> "SandboxProcess":
         return self
@@ -95,67 +97,56 @@ class SandboxProcess:
 
     def _end(self, timeout_seconds: float) -> Exit:
         deadline = time.monotonic() + timeout_seconds
-        ended = _readable(self.pidfd, 0)
+        by_itself = pidfd.ended(self.pidfd)
+        self._kill_all()
+        for descriptor in (self._parts.init, self.pidfd):
+            if descriptor is not None and not pidfd.ended(descriptor, deadline - time.monotonic()):
+                raise SandboxError(f"a sandbox outlived SIGKILL by {timeout_seconds:g} s")
+        code, number = self._outcome(by_itself=by_itself)
+        usage = self.usage()
+        if self._group is not None:
+            self._group.remove(max(deadline - time.monotonic(), 0.0))
+            self._group = None
+        self._exit = Exit(code, number, usage, syscall_violation=number == signal.SIGSYS)
+        for release in self._parts.on_end:
+            release()
+        return self._exit
+
+    def _kill_all(self) -> None:
         # The namespace's init first, from outside: with it dies all that is in the namespace.
-        for descriptor in (self._init, self.pidfd):
+        for descriptor in (self._parts.init, self.pidfd):
             if descriptor is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        if self._status is None:
+                pidfd.kill(descriptor)
+        if self._parts.init is None:
             # Without a namespace its process group is the best there is. The number is safe: it is our
             # child's, whom we have not reaped.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.host_pid, signal.SIGKILL)
         if self._group is not None:
             self._group.kill()
-        for descriptor in (self._init, self.pidfd):
-            if descriptor is not None and not _readable(descriptor, deadline - time.monotonic()):
-                raise SandboxError(f"a sandbox outlived SIGKILL by {timeout_seconds:g} s")
-        code, number = self._outcome(ended=ended)
-        usage = self.usage()
-        if self._group is not None:
-            self._group.remove(max(deadline - time.monotonic(), 0.0))
-            self._group = None
-        self._exit = Exit(code, number, usage, syscall_violation=number == signal.SIGSYS)
-        return self._exit
 
-    def _outcome(self, *, ended: bool) -> tuple[int | None, int | None]:
+    def _outcome(self, *, by_itself: bool) -> pidfd.Status:
         """(code, signal) of the program; our own SIGKILL if it had not ended by itself."""
-        code, number = reap(self.pidfd)
-        if self._status is None:
-            return code, number
-        self._status.poll()
-        reported = self._status.exit_code if ended else None
-        if reported is None:
+        own = pidfd.reap(self.pidfd)
+        status, program = self._parts.status, self._parts.program
+        if status is None or program is None:
+            return own
+        status.poll()
+        if not by_itself or status.exit_code is None:
             return None, signal.SIGKILL
+        exact = pidfd.status(program)
+        if exact != (None, None):
+            return exact
         # bubblewrap's convention: a program that itself exits with 128 + n reads as killed by n.
-        killed_by = reported - _SIGNALLED
-        return (None, killed_by) if killed_by in signal.valid_signals() else (reported, None)
+        killed_by = status.exit_code - _SIGNALLED
+        return (None, killed_by) if killed_by in signal.valid_signals() else (status.exit_code, None)
 
 
-def reap(pidfd: int) -> tuple[int | None, int | None]:
-    """(code, signal) of an ended child of ours; neither if somebody else has reaped it."""
-    try:
-        result = os.waitid(os.P_PIDFD, pidfd, os.WEXITED)
-    except ChildProcessError:
-        return None, None
-    if result is None:
-        return None, None
-    return (result.si_status, None) if result.si_code == os.CLD_EXITED else (None, result.si_status)
-
-
-def abandon(pidfd: int, group: Group | None) -> None:
+def abandon(child: int, group: Group | None) -> None:
     """Kill and reap a child of ours whose start has failed, with all in its group, and close its pidfd."""
-    with contextlib.suppress(ProcessLookupError):
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    pidfd.kill(child)
     if group is not None:
         group.kill()
-    if _readable(pidfd, _END_SECONDS):
-        reap(pidfd)
-    os.close(pidfd)
-
-
-def _readable(descriptor: int, timeout_seconds: float) -> bool:
-    poller = select.poll()
-    poller.register(descriptor, select.POLLIN)
-    return bool(poller.poll(max(timeout_seconds, 0.0) * 1e3))
+    if pidfd.ended(child, _END_SECONDS):
+        pidfd.reap(child)
+    os.close(child)

@@ -136,8 +136,8 @@ def explain(params: Params, inputs: Slot, expected: Slot, found: Slot) -> tuple[
 def _explain_sum(inputs: Slot, found: "torch.Tensor") -> tuple[str, str] | None:
     if bool(found.isnan().all()):
         return (
-            "res_out was not written: the sum x + res is an output as well.",
-            "没有写 res_out：和 x + res 也是输出之一。",
+            "The sum x + res is an output as well.",
+            "和 x + res 也是输出之一。",
         )
     if any(bool((found == inputs[name]).all()) for name in ("x", "res")):
         return (

@@ -1,5 +1,7 @@
 """Errors of the domain: each knows its HTTP status, a stable code, and its sentence in both languages."""
 
+# ruff: noqa: N818  each class is named like its code
+
 from typing import Any, ClassVar
 
 
@@ -142,12 +144,12 @@ class FilesTooLarge(DomainError):
 
 
 class FilesRefused(DomainError):
-    """A submission's files break a rule. Details: rule, file, why, why_zh."""
+    """A submission's files break a rule. Details: rule, why, why_zh."""
 
     status = 422
     code = "files_refused"
-    en = "{file}: {why}"
-    zh = "{file}：{why_zh}"
+    en = "{why}"
+    zh = "{why_zh}"
 
 
 class NotOpen(DomainError):

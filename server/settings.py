@@ -60,7 +60,7 @@ class Settings(BaseSettings):
     argon2_time: int = Field(default=3, ge=1, description="Passes of one password hash.")
 
     body_bytes: int = Field(
-        default=2 << 20, ge=1024, description="Largest request body (a submission is at most 1 MiB of files)."
+        default=4 << 20, ge=1024, description="Largest request body (a submission is at most 1 MiB of files)."
     )
     bundle_bytes: int = Field(default=64 << 20, ge=1024, description="Largest assignment bundle.")
     log_blob_bytes: int = Field(
@@ -92,6 +92,11 @@ class Settings(BaseSettings):
     )
     job_seconds: float = Field(
         default=900, gt=0, description="Longest that one attempt may take where the target sets no limit."
+    )
+    queue_seconds: float = Field(
+        default=3600,
+        gt=0,
+        description="Longest that a published job may wait for a busy worker before it is published anew.",
     )
     heartbeat_seconds: float = Field(
         default=10, gt=0, description="How often a worker reports that it lives."

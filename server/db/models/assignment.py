@@ -53,12 +53,12 @@ class AssignmentVersion(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     course_id: Mapped[int] = mapped_column(ForeignKey("courses.id", ondelete="CASCADE"))
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id", ondelete="CASCADE"))
-    digest: Mapped[str] = mapped_column(String(64))
+    digest: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"))
+    """Of the bundle, whose archive is the blob of that name."""
     current: Mapped[bool] = mapped_column(default=False)
-    bundle_blob: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"))
     starter_blob: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"))
     manifest: Mapped[dict[str, Any]]
-    """`grader.bundle.Manifest` as JSON."""
+    """`grader.manifest.Manifest` as JSON."""
     title_en: Mapped[str] = mapped_column(String(256))
     title_zh: Mapped[str] = mapped_column(String(256))
     readme_en: Mapped[str] = mapped_column(Text)

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ForeignKey, Index, String
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.db.base import Base, JsonType, utc_now
+from server.db.models.account import User
 
 
 class AuditEntry(Base):
@@ -21,4 +22,5 @@ class AuditEntry(Base):
     course_id: Mapped[int | None] = mapped_column(ForeignKey("courses.id", ondelete="CASCADE"))
     action: Mapped[str] = mapped_column(String(64))
     subject: Mapped[str] = mapped_column(String(256))
+    actor: Mapped[User | None] = relationship()
     details: Mapped[dict[str, Any]] = mapped_column(JsonType)

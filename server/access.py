@@ -1,0 +1,188 @@
+"""What endpoints ask for: the transaction, who is asking, and pages of a list.
+
+A request that may change something runs in one writing transaction, any other in a reading one; it is over
+before the answer is sent, so that an answer of success is never a lie.
+"""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query
+from fastapi.security.utils import get_authorization_scheme_param
+from sqlalchemy.orm import Session
+from starlette.requests import Request
+
+from server import security
+from server.accounts import service as accounts
+from server.blobs import BlobStore
+from server.db.models import Node, User
+from server.db.session import Database
+from server.errors import CrossSite, Forbidden, NotLoggedIn
+from server.grading import service as grading
+from server.settings import Settings
+
+MAX_PAGE = 200
+Scope = Literal["read", "submit", "staff"]
+
+
+def _settings(request: Request) -> Settings:
+    return request.app.state.settings  # type: ignore[no-any-return]
+
+
+def _database(request: Request) -> Database:
+    return request.app.state.database  # type: ignore[no-any-return]
+
+
+def _blobs(request: Request) -> BlobStore:
+    return request.app.state.blobs  # type: ignore[no-any-return]
+
+
+AppSettings = Annotated[Settings, Depends(_settings)]
+AppDatabase = Annotated[Database, Depends(_database)]
+Blobs = Annotated[BlobStore, Depends(_blobs)]
+
+
+def _reads(request: Request) -> bool:
+    return request.method in security.SAFE_METHODS
+
+
+def _session(request: Request, database: AppDatabase) -> Iterator[Session]:
+    with database.read() if _reads(request) else database.begin() as session:
+        yield session
+
+
+Db = Annotated[Session, Depends(_session, scope="function")]
+"""The request's transaction: reading for GET and HEAD, writing for the rest."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who is asking, and what their token allows; a browser's session allows everything."""
+
+    user: User
+    scopes: frozenset[str]
+    token_id: int | None = None
+
+    def require(self, scope: Scope) -> None:
+        """Raise `Forbidden` if a token without that scope was used."""
+        if scope not in self.scopes:
+            raise Forbidden(needs=f"scope {scope}")
+
+
+def bearer(request: Request) -> str | None:
+    """The token in the `Authorization` header, if there is one."""
+    scheme, value = get_authorization_scheme_param(request.headers.get("authorization"))
+    return value if scheme.lower() == "bearer" and value else None
+
+
+def _caller(request: Request, session: Db, settings: AppSettings, database: AppDatabase) -> Caller | None:
+    token = bearer(request)
+    if token is not None:
+        found = accounts.token_user(session, token)
+        if found is None:
+            raise NotLoggedIn
+        user, row = found
+        if accounts.is_stale(row):
+            with database.begin() if _reads(request) else nullcontext(session) as writing:
+                accounts.touch_token(writing, row)
+        return Caller(user, frozenset(row.scopes), row.id)
+    cookie = request.cookies.get(security.SESSION_COOKIE)
+    user_of_cookie = accounts.session_user(session, settings, cookie) if cookie else None
+    return Caller(user_of_cookie, frozenset(accounts.SCOPES)) if user_of_cookie else None
+
+
+MaybeCaller = Annotated[Caller | None, Depends(_caller)]
+
+
+def _required(caller: MaybeCaller) -> Caller:
+    if caller is None:
+        raise NotLoggedIn
+    return caller
+
+
+AnyCaller = Annotated[Caller, Depends(_required)]
+
+
+def _reader(caller: AnyCaller) -> User:
+    caller.require("read")
+    return caller.user
+
+
+def _submitter(caller: AnyCaller) -> User:
+    caller.require("submit")
+    return caller.user
+
+
+def _staff(caller: AnyCaller) -> User:
+    caller.require("staff")
+    return caller.user
+
+
+def _maybe_user(caller: MaybeCaller) -> User | None:
+    return caller.user if caller is not None and "read" in caller.scopes else None
+
+
+CurrentUser = Annotated[User, Depends(_reader)]
+"""Who is logged in, by session or by a token with the scope `read`; raises `NotLoggedIn`."""
+SubmittingUser = Annotated[User, Depends(_submitter)]
+"""The same, for a token with the scope `submit`."""
+StaffUser = Annotated[User, Depends(_staff)]
+"""The same, for a token with the scope `staff`; the role in the course is checked by the service."""
+MaybeUser = Annotated[User | None, Depends(_maybe_user)]
+
+
+def _node(request: Request, session: Db) -> Node:
+    token = bearer(request)
+    node = grading.node_by_token(session, token) if token else None
+    if node is None:
+        raise NotLoggedIn
+    return node
+
+
+CurrentNode = Annotated[Node, Depends(_node)]
+"""The grading node whose token came with the request; raises `NotLoggedIn`."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """At most `limit` items, beginning after the one whose cursor is `after` (0: from the start)."""
+
+    limit: int
+    after: int
+
+
+def _page(
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50, after: Annotated[int, Query(ge=0, lt=1 << 62)] = 0
+) -> Page:
+    return Page(limit, after)
+
+
+Paging = Annotated[Page, Depends(_page)]
+
+
+def client_address(request: Request) -> str:
+    """The network address that asks, for limits of logins."""
+    return request.client.host if request.client else ""
+
+
+def form_token(request: Request) -> str:
+    """The token for the forms of this session's pages; empty if nobody is logged in."""
+    cookie = request.cookies.get(security.SESSION_COOKIE)
+    return security.form_token(_settings(request), cookie) if cookie else ""
+
+
+async def _checked_form(request: Request) -> None:
+    """Verify the form token of a posted form, unless the browser itself says that our page sent it."""
+    settings = _settings(request)
+    if security.same_origin(settings, request):
+        return
+    cookie = request.cookies.get(security.SESSION_COOKIE)
+    posted = (await request.form()).get(security.FORM_FIELD)
+    if not cookie or not isinstance(posted, str) or not security.form_token_matches(settings, cookie, posted):
+        raise CrossSite
+
+
+CheckedForm = Depends(_checked_form)
+"""For `dependencies=[CheckedForm]` of every page that takes a form."""

@@ -1,0 +1,195 @@
+"""Who people are, and how they prove it: passwords, browser sessions, API tokens."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from math import ceil
+
+from sqlalchemy.orm import Session
+
+from server import security
+from server.accounts import queries
+from server.db.base import utc_now
+from server.db.models import ApiToken, LoginFailure, User, WebSession
+from server.errors import Conflict, Invalid, LoginFailed, NotFound, TooManyLogins
+from server.settings import Settings
+
+SCOPES = ("read", "submit", "staff")
+DEFAULT_SCOPES = ("read", "submit")
+MIN_PASSWORD = 10
+MAX_PASSWORD = 256
+ADDRESS_FACTOR = 10
+"""Many students share one address: it may fail so many times as often as one name."""
+TOUCH_EVERY = timedelta(minutes=1)
+_LOGIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def create_user(
+    session: Session,
+    settings: Settings,
+    *,
+    login: str,
+    name: str,
+    password: str | None,
+    email: str | None = None,
+    site_admin: bool = False,
+) -> User:
+    """Create a user; without a password nobody can log in as them until one is set.
+
+    Raises `Invalid` for a login, name or password that is not acceptable, `Conflict` if login or e-mail is taken.
+    """
+    login = login.strip().lower()
+    name = name.strip()
+    if not _LOGIN.fullmatch(login):
+        raise Invalid(
+            field="login",
+            why="1 to 64 of a-z, 0-9, dot, dash, underscore, beginning with a letter or digit",
+            why_zh="须为 1 至 64 个字符（a-z、0-9、点、连字符、下划线），以字母或数字开头",
+        )
+    if not 1 <= len(name) <= 128:
+        raise Invalid(field="name", why="1 to 128 characters", why_zh="须为 1 至 128 个字符")
+    if queries.user_by_login(session, login):
+        raise Conflict(what=f"login {login}")
+    if email is not None and queries.user_by_email(session, email):
+        raise Conflict(what=f"e-mail {email}")
+    hashed = None if password is None else _hash(settings, password)
+    user = User(login=login, name=name, email=email, password_hash=hashed, site_admin=site_admin)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def set_password(session: Session, settings: Settings, user: User, password: str) -> None:
+    """Change a password; all browsers of the user are logged out."""
+    user.password_hash = _hash(settings, password)
+    queries.delete_web_sessions_of(session, user)
+
+
+def find_user(session: Session, login: str) -> User | None:
+    """The user of that login, however it is capitalised."""
+    return queries.user_by_login(session, login.strip().lower())
+
+
+def log_in(
+    session: Session,
+    settings: Settings,
+    *,
+    login: str,
+    password: str,
+    address: str,
+    now: datetime | None = None,
+) -> User:
+    """The user with that name and password.
+
+    Raises `LoginFailed`, or `TooManyLogins` once a name or a network address has failed too often in the window.
+    A password is checked for unknown names too, so that the time of the answer says nothing.
+    """
+    now = now or utc_now()
+    login = login.strip().lower()[:64]
+    keys = {f"login:{login}": settings.login_attempts}
+    if address:
+        keys[f"address:{address}"] = settings.login_attempts * ADDRESS_FACTOR
+    window = timedelta(seconds=settings.login_window_seconds)
+    for key, limit in keys.items():
+        count, oldest = queries.failures(session, security.digest(key), now - window)
+        if count >= limit and oldest is not None:
+            raise TooManyLogins(retry_after=max(1, ceil((oldest + window - now).total_seconds())))
+    user = queries.user_by_login(session, login)
+    stored = user.password_hash if user is not None and user.active else None
+    if not security.password_matches(settings, password[: MAX_PASSWORD + 1], stored) or user is None:
+        session.add_all(LoginFailure(key=security.digest(key), time=now) for key in keys)
+        raise LoginFailed
+    queries.forget_failures(session, security.digest(f"login:{login}"))
+    return user
+
+
+def open_session(session: Session, settings: Settings, user: User, *, now: datetime | None = None) -> str:
+    """Log a browser in; returns the value of its cookie. Expired sessions are swept on the way."""
+    now = now or utc_now()
+    queries.delete_expired(session, now, now - timedelta(seconds=settings.login_window_seconds))
+    key = security.new_secret()
+    expires = now + timedelta(days=settings.session_days)
+    session.add(WebSession(user_id=user.id, key_digest=security.digest(key), created=now, expires=expires))
+    return security.sign_session(settings, key)
+
+
+def session_user(
+    session: Session, settings: Settings, cookie: str, *, now: datetime | None = None
+) -> User | None:
+    """Who the cookie logs in, or None."""
+    key = security.read_session(settings, cookie)
+    if key is None:
+        return None
+    found = queries.web_session(session, security.digest(key), now or utc_now())
+    return found.user if found else None
+
+
+def close_session(session: Session, settings: Settings, cookie: str) -> None:
+    """Log the browser with this cookie out; the cookie is worthless from then on."""
+    key = security.read_session(settings, cookie)
+    if key is not None:
+        queries.delete_web_session(session, security.digest(key))
+
+
+def create_token(
+    session: Session,
+    user: User,
+    *,
+    name: str,
+    scopes: Sequence[str] = DEFAULT_SCOPES,
+    expires: datetime | None = None,
+) -> tuple[ApiToken, str]:
+    """Create an API token; the secret is returned once and not kept. Raises `Invalid` for an unknown scope."""
+    if not 1 <= len(name) <= 64:
+        raise Invalid(field="name", why="1 to 64 characters", why_zh="须为 1 至 64 个字符")
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise Invalid(
+            field="scopes", why=f"some of {', '.join(SCOPES)}", why_zh=f"须为 {'、'.join(SCOPES)} 之中"
+        )
+    secret = security.new_secret(security.TOKEN_PREFIX)
+    token = ApiToken(
+        user_id=user.id, name=name, secret_digest=security.digest(secret), scopes=sorted(set(scopes)),
+        expires=expires,
+    )  # fmt: skip
+    session.add(token)
+    session.flush()
+    return token, secret
+
+
+def token_user(session: Session, secret: str, *, now: datetime | None = None) -> tuple[User, ApiToken] | None:
+    """Whose token this is, with the token; None if it is unknown, revoked or expired."""
+    now = now or utc_now()
+    found = queries.token(session, security.digest(secret), now)
+    return (found.user, found) if found else None
+
+
+def is_stale(token: ApiToken, *, now: datetime | None = None) -> bool:
+    """Whether the note of its last use is more than a minute old, so that it is worth a write."""
+    return token.last_used is None or (now or utc_now()) - token.last_used >= TOUCH_EVERY
+
+
+def touch_token(session: Session, token: ApiToken, *, now: datetime | None = None) -> None:
+    """Remember that a token was used."""
+    queries.touch_token(session, token.id, now or utc_now())
+
+
+def tokens(session: Session, user: User) -> Sequence[ApiToken]:
+    """The user's tokens that were not revoked, newest first."""
+    return queries.tokens_of(session, user)
+
+
+def revoke_token(session: Session, user: User, token_id: int, *, now: datetime | None = None) -> None:
+    """Revoke one of the user's tokens; raises `NotFound`."""
+    if not queries.revoke_token(session, user, token_id, now or utc_now()):
+        raise NotFound(what="token")
+
+
+def _hash(settings: Settings, password: str) -> str:
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        raise Invalid(
+            field="password",
+            why=f"{MIN_PASSWORD} to {MAX_PASSWORD} characters",
+            why_zh=f"须为 {MIN_PASSWORD} 至 {MAX_PASSWORD} 个字符",
+        )
+    return security.hash_password(settings, password)

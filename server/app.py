@@ -1,0 +1,78 @@
+"""The web application: settings, database and blobs, every route, and how errors are answered."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy import text
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server import failure, settings
+from server.access import Db
+from server.accounts import api as accounts
+from server.blobs import BlobStore
+from server.courses import api as courses
+from server.db.session import Database, Publisher, publish_nothing
+from server.errors import DomainError
+from server.grading import api as grading
+from server.leaderboard import api as leaderboard
+from server.middleware import VERSION, Guard
+from server.submissions import api as submissions
+
+health = APIRouter(tags=["health"])
+
+
+@health.get("/healthz")
+def healthz() -> dict[str, str]:
+    """The process lives."""
+    return {"status": "ok"}
+
+
+@health.get("/readyz")
+def readyz(session: Db) -> dict[str, str]:
+    """The database answers. The broker may be away: what is submitted then is graded later."""
+    session.execute(text("SELECT 1"))
+    return {"status": "ok"}
+
+
+def create_app(
+    chosen: settings.Settings | None = None,
+    *,
+    database: Database | None = None,
+    publish: Publisher = publish_nothing,
+) -> FastAPI:
+    """An application on a migrated database. `publish` is told what to send to the queue after each commit."""
+    chosen = chosen or settings.load()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        if database is None:
+            app.state.database.close()
+
+    app = FastAPI(
+        title="Solmark",
+        version=VERSION,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.settings = chosen
+    app.state.database = database or Database(chosen.database, pool=chosen.database_pool, publish=publish)
+    app.state.blobs = BlobStore(chosen.blob_folder)
+    app.state.render_error = None
+    app.add_middleware(Guard, settings=chosen)
+    for kind in (DomainError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _answer)
+    app.include_router(health)
+    for module in (accounts, courses, submissions, leaderboard, grading):
+        app.include_router(module.router)
+    return app
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    return failure.answer(request, error)

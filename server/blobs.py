@@ -1,0 +1,86 @@
+"""Files kept on disk under their SHA-256: written once, never changed, verified when read."""
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from server.db.base import utc_now
+from server.db.models import Blob
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class MissingBlobError(LookupError):
+    """No content of that digest is stored, or what is stored was damaged."""
+
+
+class BlobStore:
+    """A folder of blobs. Safe for several processes at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, sha256: str) -> Path:
+        """Where a blob of that digest lies or would lie; raises `MissingBlobError` for anything but a digest."""
+        if not _DIGEST.fullmatch(sha256):
+            raise MissingBlobError(sha256[:80])
+        return self.folder / sha256[:2] / sha256
+
+    def put(self, data: bytes) -> str:
+        """Store a content and return its digest. On return it is on disk, even after a power cut."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        path = self.path(sha256)
+        if path.exists():
+            return sha256
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return sha256
+
+    def read(self, sha256: str) -> bytes:
+        """The content, verified; raises `MissingBlobError`."""
+        try:
+            data = self.path(sha256).read_bytes()
+        except FileNotFoundError:
+            raise MissingBlobError(sha256) from None
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise MissingBlobError(f"{sha256} is damaged on disk")
+        return data
+
+    def has(self, sha256: str) -> bool:
+        """Whether a blob of that digest is stored."""
+        return self.path(sha256).exists()
+
+    def delete(self, sha256: str) -> None:
+        """Remove a blob that nothing refers to any more."""
+        self.path(sha256).unlink(missing_ok=True)
+
+
+def keep(session: Session, store: BlobStore, data: bytes) -> str:
+    """Store a content and note it in the database; returns its digest. Contents without a note may be pruned."""
+    sha256 = store.put(data)
+    if session.get(Blob, sha256) is None:
+        insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
+        session.execute(
+            insert(Blob).values(sha256=sha256, size=len(data), created=utc_now()).on_conflict_do_nothing()
+        )
+    return sha256

@@ -1,0 +1,87 @@
+"""Turns every error into an answer: the one JSON shape for programs, a page for people."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from server.errors import BodyTooLarge, Conflict, DomainError, Unavailable, error_body
+
+RenderError = Callable[[Request, int, dict[str, Any]], Response]
+"""Makes a page of an error: (request, status, the error shape)."""
+_HTTP = {
+    400: ("bad_request", "The request cannot be read.", "无法读取该请求。"),
+    401: ("not_logged_in", "Log in first, or send a valid API token.", "请先登录，或提供有效的 API 令牌。"),
+    403: ("forbidden", "You may not do that.", "您无权执行该操作。"),
+    404: ("not_found", "There is nothing at this address.", "该地址不存在任何内容。"),
+    405: ("method_not_allowed", "This address does not take that method.", "该地址不支持此请求方法。"),
+    413: ("body_too_large", "The request is too large.", "请求过大。"),
+}
+_OTHER = ("http_error", "The request cannot be carried out.", "无法执行该请求。")
+_INTERNAL = (
+    "internal_error",
+    "Something went wrong on our side. It was logged with the request's id.",
+    "服务器内部错误，已连同请求编号记录。",
+)
+_PROGRAMS = ("/api/", "/internal/", "/healthz", "/readyz", "/metrics")
+_log = structlog.get_logger(__name__)
+
+
+def answer(request: Request, error: Exception) -> Response:
+    """The answer to any error; what is not a known one is logged and answered with 500."""
+    match error:
+        case DomainError():
+            return _respond(request, error.status, error.body(), error.headers)
+        case RequestValidationError():
+            return _respond(request, 422, _validation_body(error), {})
+        case HTTPException(status_code=413):
+            return answer(request, BodyTooLarge(limit=str(error.detail)))
+        case HTTPException():
+            body = error_body(*_HTTP.get(error.status_code, _OTHER), {})
+            return _respond(request, error.status_code, body, error.headers or {})
+        case IntegrityError():
+            _log.warning("constraint refused a write", error=str(error.orig))
+            return answer(request, Conflict(what="somebody changed it at the same moment; try again"))
+        case SQLAlchemyError():
+            _log.error("database failed", exc_info=error)
+            return answer(request, Unavailable(what="database"))
+        case _:
+            _log.error("request failed", exc_info=error)
+            identity = structlog.contextvars.get_contextvars().get("request")
+            return _respond(request, 500, error_body(*_INTERNAL, {"request": identity}), {})
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person's browser asks, and not a program."""
+    return not request.url.path.startswith(_PROGRAMS) and "text/html" in request.headers.get("accept", "")
+
+
+def _respond(request: Request, status: int, body: dict[str, Any], headers: Mapping[str, str]) -> Response:
+    render: RenderError | None = request.app.state.render_error
+    response: Response
+    if render is not None and wants_page(request):
+        response = render(request, status, body)
+    else:
+        response = JSONResponse(body, status)
+    response.headers.update(headers)
+    return response
+
+
+def _validation_body(error: RequestValidationError) -> dict[str, Any]:
+    # Values are not repeated: one of them may be a password.
+    fields = [
+        {"field": ".".join(map(str, fault["loc"])), "message": str(fault["msg"])}
+        for fault in error.errors()[:20]
+    ]
+    first = fields[0] if fields else {"field": "body", "message": "invalid"}
+    return error_body(
+        "invalid",
+        f"{first['field']}: {first['message']}",
+        f"请求中的值无效：{first['field']}",
+        {"fields": fields},
+    )

@@ -1,0 +1,108 @@
+"""HTTP for grading nodes, and the staff's view of them. A node's token opens nothing but its own jobs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+
+from server.access import AppSettings, Blobs, CurrentNode, Db, StaffUser
+from server.db.models.node import NodeState
+from server.errors import Forbidden
+from server.grading import service
+from server.grading.schemas import ClaimBody, ClaimOut, HeartbeatBody, HeartbeatOut, WorkerOut
+from server.schemas import ERRORS, Items
+
+AttemptToken = Annotated[str, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
+MaybeAttemptToken = Annotated[str | None, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
+
+
+async def _content(request: Request) -> bytes:
+    return await request.body()
+
+
+Content = Annotated[bytes, Depends(_content)]
+router = APIRouter(responses=ERRORS)
+_internal = APIRouter(prefix="/internal", tags=["internal"])
+
+
+@_internal.post("/attempts/claim")
+def claim(
+    body: ClaimBody, session: Db, node: CurrentNode, token: AttemptToken, settings: AppSettings
+) -> ClaimOut:
+    """Begin with a job; 409 if it is over or somebody else's, so that the message is dropped."""
+    attempt = service.claim(session, settings, token=token, node=node, worker=body.worker)
+    return ClaimOut(
+        deadline=attempt.deadline.timestamp(),
+        lease_seconds=settings.lease_seconds,
+        heartbeat_seconds=settings.heartbeat_seconds,
+    )
+
+
+@_internal.post("/attempts/return", status_code=204)
+def return_job(session: Db, node: CurrentNode, token: AttemptToken) -> None:
+    """Give a job back unfinished, at no cost to anybody."""
+    service.return_job(session, token=token, node=node)
+
+
+@_internal.post("/heartbeat")
+def heartbeat(
+    body: HeartbeatBody,
+    session: Db,
+    node: CurrentNode,
+    settings: AppSettings,
+    token: MaybeAttemptToken = None,
+) -> HeartbeatOut:
+    """Say that a worker lives, and which job it has."""
+    answer = service.heartbeat(
+        session,
+        settings,
+        node=node,
+        worker=body.worker,
+        hardware=body.hardware,
+        devices=body.devices,
+        state=NodeState(body.state),
+        versions=body.versions,
+        token=token,
+    )
+    return HeartbeatOut(state=answer.state, cancelled=answer.cancelled)
+
+
+@_internal.get("/blobs/{sha256}", response_class=Response)
+def blob(sha256: str, session: Db, node: CurrentNode, token: AttemptToken, blobs: Blobs) -> Response:
+    """A blob that the job names: its bundle or one of its files."""
+    attempt = service.claimed_attempt(session, node, token)
+    content = service.job_blob(session, blobs, attempt, sha256)
+    return Response(content, media_type="application/octet-stream")
+
+
+@_internal.post("/blobs/{sha256}", status_code=204)
+def store_log(
+    sha256: str, content: Content, session: Db, node: CurrentNode, token: AttemptToken, blobs: Blobs
+) -> None:
+    """Upload a large log of the job."""
+    attempt = service.claimed_attempt(session, node, token)
+    service.store_log(session, blobs, attempt, sha256, content)
+
+
+@router.get("/api/v1/workers", tags=["nodes"])
+def workers(session: Db, user: StaffUser) -> Items[WorkerOut]:
+    """All workers (admins of the site)."""
+    if not user.site_admin:
+        raise Forbidden(needs="admin of the site")
+    return Items(
+        items=[
+            WorkerOut(
+                node=worker.node.name,
+                node_state=worker.node.state,
+                name=worker.name,
+                hardware=worker.hardware,
+                devices=worker.devices,
+                state=worker.state,
+                last_heartbeat=worker.last_heartbeat,
+                versions=worker.versions,
+            )
+            for worker in service.workers(session)
+        ]
+    )
+
+
+router.include_router(_internal)

@@ -1,0 +1,105 @@
+"""SQL on submissions and quotas."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from grader.contract import Mode
+from server.db.models import Assignment, Course, Submission, Team, TeamMember, User
+from server.grading.states import FINAL
+
+_UNFINISHED = Submission.state.not_in(FINAL)
+
+
+def lock_team(session: Session, team: Team) -> None:
+    """One upload of a team at a time: numbers and quotas are counted under this lock."""
+    session.execute(select(Team.id).where(Team.id == team.id).with_for_update(key_share=True))
+
+
+def last_number(session: Session, team: Team, assignment: Assignment) -> int:
+    """Number of the team's latest submission to the assignment, 0 if there is none."""
+    return session.scalar(
+        select(func.max(Submission.number)).where(
+            Submission.team_id == team.id, Submission.assignment_id == assignment.id
+        )
+    ) or 0  # fmt: skip
+
+
+def unfinished(session: Session, team: Team, assignment: Assignment) -> int:
+    """How many of the team's submissions to the assignment are not final."""
+    return session.scalar(
+        select(func.count()).where(
+            Submission.team_id == team.id, Submission.assignment_id == assignment.id, _UNFINISHED
+        )
+    ) or 0  # fmt: skip
+
+
+def attempts_used(session: Session, team: Team, assignment: Assignment) -> int:
+    """Gradings that the team has used, or has under way."""
+    under_way = _UNFINISHED & (Submission.mode == Mode.GRADE)
+    return session.scalar(
+        select(func.count()).where(
+            Submission.team_id == team.id,
+            Submission.assignment_id == assignment.id,
+            or_(Submission.charged_attempt, under_way),
+        )
+    ) or 0  # fmt: skip
+
+
+def seconds_used(session: Session, user: User, assignment: Assignment, since: datetime) -> float:
+    """Device seconds that the user used since then, and those expected of what is under way."""
+    reserved = case((_UNFINISHED, Submission.expected_seconds), else_=0.0)
+    total = session.scalar(
+        select(
+            func.sum(case((Submission.charged_seconds > 0, Submission.charged_seconds), else_=reserved))
+        ).where(
+            Submission.user_id == user.id,
+            Submission.assignment_id == assignment.id,
+            Submission.created >= since,
+        )
+    )
+    return float(total or 0.0)
+
+
+def by_public_id(session: Session, public_id: str) -> Submission | None:
+    """A submission with all that a page about it needs."""
+    return session.scalar(
+        select(Submission)
+        .options(
+            joinedload(Submission.course),
+            joinedload(Submission.team),
+            joinedload(Submission.user),
+            joinedload(Submission.assignment),
+            joinedload(Submission.version),
+            selectinload(Submission.files),
+        )
+        .where(Submission.public_id == public_id)
+    )
+
+
+def in_team(session: Session, team_id: int, user: User) -> bool:
+    """Whether the user is a member of the team."""
+    statement = select(TeamMember.id).where(TeamMember.team_id == team_id, TeamMember.user_id == user.id)
+    return session.scalar(statement) is not None
+
+
+def listing(
+    session: Session, course: Course, *conditions: ColumnElement[bool], limit: int
+) -> Sequence[Submission]:
+    """Submissions of a course that meet the conditions, newest first."""
+    return session.scalars(
+        select(Submission)
+        .options(
+            joinedload(Submission.course),
+            joinedload(Submission.team),
+            joinedload(Submission.user),
+            joinedload(Submission.assignment),
+            joinedload(Submission.version),
+            selectinload(Submission.files),
+        )
+        .where(Submission.course_id == course.id, *conditions)
+        .order_by(Submission.id.desc())
+        .limit(limit)
+    ).all()

@@ -1,0 +1,116 @@
+"""What the API says of submissions."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from grader.contract import Language, Mode
+from server.db.models import Submission
+from server.grading.service import Place
+from server.schemas import Body
+
+
+class SubmissionBody(Body):
+    """A submission as JSON: file names to their text."""
+
+    files: dict[str, str] = Field(min_length=1)
+    mode: Mode = Mode.GRADE
+    language: Language | None = None
+    hardware: str | None = Field(default=None, max_length=32)
+
+
+class FileOut(BaseModel):
+    """One file."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+class PlaceOut(BaseModel):
+    """Place in the queue; seconds of null: no machine of that kind is alive."""
+
+    ahead: int
+    expected_seconds: float | None
+
+
+class SubmissionOut(BaseModel):
+    """A submission. The state in the database is the truth, whatever events said."""
+
+    id: str
+    number: int
+    course: str
+    assignment: str
+    version: str
+    team: str
+    author: str
+    mode: Mode
+    reason: str
+    language: str
+    entry: str
+    hardware: str
+    devices: int
+    files: list[FileOut]
+    state: str
+    """`queued`, `dispatched`, `running`, or finally `done`, `cancelled`, `grader_error`."""
+    final: bool
+    created: datetime
+    finished: datetime | None
+    verdict: str | None
+    failure_class: str | None
+    message: dict[str, Any] | None
+    fraction: float | None
+    points: float | None
+    queue: PlaceOut | None = None
+
+    @classmethod
+    def of(cls, found: Submission, place: Place | None = None) -> "SubmissionOut":
+        """From the row with what belongs to it."""
+        return cls(
+            id=found.public_id,
+            number=found.number,
+            course=found.course.slug,
+            assignment=found.assignment.name,
+            version=found.version.digest,
+            team=found.team.name,
+            author=found.user.login,
+            mode=found.mode,
+            reason=found.reason.value,
+            language=found.language,
+            entry=found.entry,
+            hardware=found.hardware,
+            devices=found.devices,
+            files=[FileOut(name=file.name, sha256=file.sha256, size=file.size) for file in found.files],
+            state=found.state.value,
+            final=found.state.is_final,
+            created=found.created,
+            finished=found.finished,
+            verdict=found.verdict.value if found.verdict else None,
+            failure_class=found.failure_class.value if found.failure_class else None,
+            message=found.message,
+            fraction=found.fraction,
+            points=found.points,
+            queue=PlaceOut(ahead=place.ahead, expected_seconds=place.expected_seconds) if place else None,
+        )
+
+
+class AttemptOut(BaseModel):
+    """One attempt at grading (staff)."""
+
+    number: int
+    state: str
+    node: str
+    opened: datetime
+    started: datetime | None
+    finished: datetime | None
+
+
+class QuotaOut(BaseModel):
+    """What is used, with what is under way, and the limits; null is no limit."""
+
+    attempts_used: int
+    attempt_limit: int | None
+    seconds_used: float
+    seconds_limit: float | None
+    resets: datetime

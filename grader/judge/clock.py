@@ -57,10 +57,12 @@ class Round:
 class Clock:
     """Times rounds of one candidate over one ring.
 
-    `sample`: slots to audit in a round; None audits all. `case` names the case in evidence.
+    `freezer`: the client's; None where this machine has none: rounds then run without stillness, and are
+    unranked. `sample`: slots to audit in a round; None audits all. `case` names the case in evidence.
     """
 
     client: Client
+    freezer: Freezer | None
     ring: Ring
     evictor: Evictor
     sample: int | None = None
@@ -68,11 +70,6 @@ class Clock:
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds spent so far by step (arm, fill, evict, run, audit)."""
     rounds: int = 0
-
-    @property
-    def freezer(self) -> Freezer | None:
-        """None where this machine has none: rounds then run without stillness, and are unranked."""
-        return self.client.process.freezer
 
     def round(self, calls: int, limit_seconds: float) -> Round:
         """Run one round of `calls` calls, each on a slot of its own with fresh values.

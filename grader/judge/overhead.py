@@ -78,7 +78,7 @@ def measure(backend: Backend, rounds: int = ROUNDS) -> Overhead:
             raise SandboxError("this machine has no freezer: there is no constant to calibrate")
         client.bind(slots, {})
         ring = Ring(client.arena, slots, task, case)
-        clock = Clock(client, ring, Evictor(last_level_bytes()))
+        clock = Clock(client, client.process.freezer, ring, Evictor(last_level_bytes()))
         with quiet():
             seconds = [clock.round(1, _ROUND_SECONDS).seconds for _ in range(rounds)]
         ring.close()

@@ -125,7 +125,7 @@ def run(
     llc = hardware.llc_bytes if hardware and hardware.llc_bytes else last_level_bytes()
     steps: dict[str, float] = {}
     ring = Ring(client.arena, plan.slots, plan.task, plan.case)
-    clock = Clock(client, ring, Evictor(llc), plan.sample, plan.case.id, steps)
+    clock = Clock(client, client.process.freezer, ring, Evictor(llc), plan.sample, plan.case.id, steps)
     rounds = Rounds(clock, len(plan.slots), rule, overhead.minimum, limits.round, progress)
     evidence: tuple[Evidence, ...] = ()
     detail = ""

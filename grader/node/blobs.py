@@ -1,12 +1,20 @@
 """Contents that a job names by digest: the submission's files, and the assignment bundles kept on disk."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from grader import bundle
+from grader.assignment import AssignmentError
+from grader.bundle import ArchiveError
 from grader.contract import JobSpec
 from grader.node.server import Server, ServerError
 from grader.node.settings import NodeSettings
+
+
+class BundleError(RuntimeError):
+    """The assignment's archive is not one that this node can use; the text says why."""
 
 
 class Blobs:
@@ -29,26 +37,37 @@ class Blobs:
         return contents
 
     def bundle(self, job: JobSpec) -> Path:
-        """Path of the assignment bundle on this node's disk, verified by whoever put it there."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._folder / job.bundle
-        if path.is_file():
-            os.utime(path)
-            return path
+        """Folder of the job's assignment on this node's disk, unpacked by whoever needed it first.
+
+        Raises ServerError, or BundleError for an archive that this node cannot use.
+        """
+        folder = self._folder / job.bundle
+        if folder.is_dir():
+            os.utime(folder)
+            return folder
         data = self._server.blob(job.bundle, job.token, self._settings.bundle_bytes, self._interrupted)
-        partial = self._folder / f".{job.bundle}.{os.getpid()}"
-        partial.write_bytes(data)
-        partial.replace(path)
-        self._evict(path)
-        return path
+        try:
+            bundle.read(data, folder, job.bundle)
+        except (ArchiveError, AssignmentError) as error:
+            raise BundleError(f"bundle {job.bundle}: {error}") from error
+        except OSError:
+            if not folder.is_dir():  # Another worker of this node was faster.
+                raise
+        self._evict(folder)
+        return folder
 
     def _evict(self, keep: Path) -> None:
         """Remove the bundles used longest ago until the rest fits; never the one just fetched."""
-        entries = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in self._folder.iterdir())
+        folders = [path for path in self._folder.iterdir() if path.is_dir()]
+        entries = sorted((path.stat().st_mtime, _bytes(path), path) for path in folders)
         total = sum(size for _, size, _ in entries)
         for _, size, path in entries:
             if total <= self._settings.cache_bytes:
                 return
             if path != keep:
-                path.unlink(missing_ok=True)
+                shutil.rmtree(path, ignore_errors=True)
                 total -= size
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -11,6 +11,10 @@ MESSAGES = {
         "The grading node could not fetch what this job needs. This is not your fault and costs no attempt.",
         "评测节点无法取得评测所需的文件。这不是你的问题，也不消耗提交次数。",
     ),
+    "bundle_unusable": (
+        "The grading node cannot read this assignment. This is not your fault and costs no attempt.",
+        "评测节点无法读取该作业。这不是你的问题，也不消耗提交次数。",
+    ),
     "judge_failed": (
         "The judge failed while grading. This is not your fault and costs no attempt.",
         "评测程序在评测过程中出错。这不是你的问题，也不消耗提交次数。",

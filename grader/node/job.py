@@ -9,7 +9,7 @@ import structlog
 
 from grader.contract import REPORT_BYTES, JobSpec, Phase, Report, cancel_key
 from grader.node import judge
-from grader.node.blobs import Blobs
+from grader.node.blobs import Blobs, BundleError
 from grader.node.events import EventWriter
 from grader.node.failure import grader_error
 from grader.node.heartbeat import Heartbeat
@@ -85,6 +85,8 @@ def grade(job: JobSpec, node: Node) -> Report:
         raise AbandonedError(f"taken back: {error}") from error
     except ServerError as error:
         return _failed(job, node, "blob_unavailable", str(error), started)
+    except BundleError as error:
+        return _failed(job, node, "bundle_unusable", str(error), started)
     except judge.JudgeError as error:
         return _failed(job, node, "judge_failed", f"{error}\n{error.detail}", started)
     except OSError as error:

@@ -32,12 +32,12 @@ class JudgeError(RuntimeError):
 
 
 def request(
-    job: JobSpec, bundle: Path, files: Mapping[str, bytes], *, sandbox: str | None, node: str
+    job: JobSpec, folder: Path, files: Mapping[str, bytes], *, sandbox: str | None, node: str
 ) -> bytes:
     """What the judge's process reads from stdin: one JSON document, file contents in base64."""
     document = {
         "job": job.model_dump(mode="json"),
-        "bundle": str(bundle),
+        "bundle": str(folder),
         "files": {name: base64.b64encode(data).decode() for name, data in files.items()},
         "backend": sandbox,
         "node": node,

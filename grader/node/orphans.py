@@ -8,6 +8,9 @@ from pathlib import Path
 
 import structlog
 
+from grader.sandbox import cgroup
+from grader.sandbox.base import SandboxError
+
 MARK = "SOLMARK_JUDGE"
 """Environment variable of every process of a judge; its value is the path of the hardware's lock."""
 END_SECONDS = 5.0
@@ -18,7 +21,7 @@ def reap(lock: Path) -> int:
     """Kill every process that a judge on this hardware started; return how many there were.
 
     Only the holder of the lock may ask, before its own judge starts or after it has ended. Sandboxed programs
-    do not carry the mark: they end with the judge that started them.
+    do not carry the mark: they end with the judge that started them, or (frozen) with their cgroup.
     """
     killed = 0
     deadline = time.monotonic() + END_SECONDS
@@ -26,6 +29,10 @@ def reap(lock: Path) -> int:
         for pid in left:
             killed += _kill(pid, lock)
         time.sleep(0.02)
+    try:
+        killed += cgroup.reap()
+    except SandboxError as error:
+        log.error("sandbox left behind", cause=str(error))
     if killed:
         log.warning("orphans killed", number=killed)
     return killed

@@ -25,21 +25,26 @@ log = structlog.get_logger(__name__)
 
 
 async def follow(
-    broker: "redis_async.Redis",
+    broker: "redis_async.Redis | None",
     submission: str,
     last_event_id: str | None,
     state: Callable[[], Awaitable[State]],
 ) -> AsyncIterator[bytes]:
-    """Server-sent events: `state` when it changes, `progress` (with id) as it happens, `final` at the end."""
+    """Server-sent events: `state` when it changes, `progress` (with id) as it happens, `final` at the end.
+
+    Without a broker there is no progress, only states.
+    """
     last = position(last_event_id)
     known: State | None = None
     spoken = time.monotonic()
     while True:
         current = await state()
         if current["final"]:
-            for entry in await _entries(broker, submission, last, None):
-                if entry.event is not None:
-                    yield _progress(entry)
+            while entries := await _entries(broker, submission, last, None):
+                last = entries[-1].id
+                for entry in entries:
+                    if entry.event is not None:
+                        yield _progress(entry)
             yield encode("final", current)
             return
         if current != known:
@@ -65,12 +70,13 @@ def _progress(entry: Entry) -> bytes:
 
 
 async def _entries(
-    broker: "redis_async.Redis", submission: str, last: str, block_seconds: float | None
+    broker: "redis_async.Redis | None", submission: str, last: str, block_seconds: float | None
 ) -> list[Entry]:
     try:
-        return await read_after(broker, submission, last, block_seconds)
-    except RedisError as error:
+        if broker is not None:
+            return await read_after(broker, submission, last, block_seconds)
+    except (RedisError, OSError) as error:
         log.warning("events not read", submission=submission, cause=str(error))
-        if block_seconds is not None:
-            await asyncio.sleep(block_seconds)
-        return []
+    if block_seconds is not None:
+        await asyncio.sleep(block_seconds)
+    return []

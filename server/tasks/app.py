@@ -18,7 +18,6 @@ from server.grading import service
 from server.settings import Settings
 from server.tasks.publisher import DISPATCH_TASK, SWEEP_TASK, celery_app, publisher
 
-DISPATCH_SECONDS = 2.0
 SWEEP_SECONDS = 3.0
 STORED_SECONDS = 8 * 86400
 """How long a node can learn that its Report was stored: above the time a node keeps it."""
@@ -33,7 +32,7 @@ def create_app(settings: Settings) -> Celery:
 
     def store_report(raw: str) -> None:
         with database.begin() as session:
-            stored = service.store_report(session, raw)
+            stored = service.store_report(session, settings, raw)
         log.info("report", outcome=stored.outcome, submission=stored.submission, cause=stored.text)
         # Only after the commit: the node removes its copy. Lost, it sends again, and hears `duplicate`.
         broker.set(stored_key(hashlib.sha256(raw.encode()).hexdigest()), 1, ex=STORED_SECONDS)
@@ -57,9 +56,14 @@ def create_app(settings: Settings) -> Celery:
     app.task(store_report, name=STORE_TASK)
     app.task(dispatch, name=DISPATCH_TASK)
     app.task(sweep, name=SWEEP_TASK)
+    # A sweep asks for a dispatch when it is done, so that one entry drives both. One that waited through its
+    # whole period is stale: the next is on its way.
     app.conf.beat_schedule = {
-        "dispatch": _every(DISPATCH_TASK, DISPATCH_SECONDS),
-        "sweep": _every(SWEEP_TASK, SWEEP_SECONDS),
+        "sweep": {
+            "task": SWEEP_TASK,
+            "schedule": SWEEP_SECONDS,
+            "options": {"queue": SERVER_QUEUE, "expires": 2 * SWEEP_SECONDS},
+        }
     }
     return app
 
@@ -93,8 +97,3 @@ def run(settings: Settings, *, beat: bool, name: str = "server") -> None:
 def run_beat(settings: Settings) -> None:
     """Keep the schedule alone, beside any number of task workers; two of them do no harm."""
     create_app(settings).Beat(scheduler_cls="celery.beat:Scheduler", loglevel="WARNING").run()
-
-
-def _every(task: str, seconds: float) -> dict[str, Any]:
-    # One that waited through its whole period is stale: the next is on its way.
-    return {"task": task, "schedule": seconds, "options": {"queue": SERVER_QUEUE, "expires": 2 * seconds}}

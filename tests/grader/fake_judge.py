@@ -68,6 +68,12 @@ match what:
     case "garbage":
         sys.stdout.write("no JSON\n")
     case "folder":
-        report(message={"code": "bundle", "en": Path(request["bundle"]).read_text(), "zh": ""})
+        report(
+            message={
+                "code": "bundle",
+                "en": Path(request["bundle"], "assignment.toml").read_text()[:100],
+                "zh": "",
+            }
+        )
     case _:
         sys.exit(f"what is {what}?")

@@ -21,6 +21,8 @@ import pytest
 import redis
 from celery import Celery  # type: ignore[import-untyped]
 
+from grader import archive
+from grader.assignment import find, load
 from grader.contract import (
     GRADE_TASK,
     QUEUE_SETTINGS,
@@ -41,7 +43,8 @@ from grader.node.settings import NodeSettings, SettingsError
 from server.embedded import Supervisor, start_broker
 
 HERE = Path(__file__).parent
-BUNDLE = b"a bundle"
+ASSIGNMENT = load(find("kernels/add-rmsnorm"))
+BUNDLE = archive.pack(archive.collect(ASSIGNMENT.root, archive.members(ASSIGNMENT.root)[0]))
 NODE_TOKEN = "token-of-the-node"
 WAIT_SECONDS = 20.0
 
@@ -215,7 +218,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def test_a_job_becomes_a_report(stage: Stage) -> None:
     job = stage.send(stage.job("folder", "cpu"))
     report = stage.report(job)
-    assert report.message.en == BUNDLE.decode()
+    assert report.message.en == (ASSIGNMENT.root / "assignment.toml").read_text()[:100]
     assert report.environment.node == "node-1"
     assert stage.server.claimed[job.token] == "node-1"
     events = stage.events(job)
@@ -258,9 +261,16 @@ def test_a_missing_or_wrong_blob_is_a_grader_error(stage: Stage) -> None:
     wrong = stage.job("what was promised", "cpu", known=False)
     stage.server.blobs[wrong.files[0].sha256] = b"what was sent!!!!"
     stage.send(wrong)
-    for job, cause in ((missing, "HTTP 404"), (wrong, "digest")):
+    no_archive = b"neither zip nor tar"
+    stage.server.blobs[hashlib.sha256(no_archive).hexdigest()] = no_archive
+    broken = stage.send(stage.job("pass", "cpu", bundle=hashlib.sha256(no_archive).hexdigest()))
+    for job, code, cause in (
+        (missing, "blob_unavailable", "HTTP 404"),
+        (wrong, "blob_unavailable", "digest"),
+        (broken, "bundle_unusable", "not a bundle"),
+    ):
         report = stage.report(job)
-        assert report.message.code == "blob_unavailable"
+        assert report.message.code == code
         assert report.staff is not None
         assert cause in report.staff.traceback
 

@@ -1,0 +1,213 @@
+"""`solmark-server`: everything an operator starts or does once."""
+
+import getpass
+import secrets
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.settings import Settings, load
+
+app = typer.Typer(
+    name="solmark-server",
+    help="Run and look after a Solmark server.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+)
+CourseOption = Annotated[str, typer.Option("--course", help="The course's short name.")]
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Port; 8000, or another if that is taken.")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Web server processes.")] = 1,
+) -> None:
+    """Serve the site. Without SOLMARK_BROKER_URL: with an embedded broker, tasks and a worker on this machine."""
+    settings = load()
+    if settings.broker_url:
+        import uvicorn
+
+        uvicorn.run(
+            "server.cli:web",
+            factory=True,
+            host=host,
+            port=port or 8000,
+            workers=processes,
+            log_config=None,
+            timeout_graceful_shutdown=5,
+            server_header=False,
+        )
+        return
+    from server import site
+
+    settings = site.absolute_home(settings)
+    _migrate(settings)
+    with _ended() as ended, site.running(settings, host=host, port=port) as running:
+        typer.echo(f"Solmark at {running.url} (Ctrl-C to stop)")
+        running.wait(ended)
+
+
+@app.command()
+def tasks(
+    beat: Annotated[bool, typer.Option("--beat", help="Keep the schedule too (in one process only).")] = False,
+    name: Annotated[str, typer.Option(help="Name of this process, unique on its broker.")] = "server",
+) -> None:
+    """Work on the server's queue: store Reports, dispatch, sweep."""
+    from server import logging
+    from server.tasks.app import run
+
+    settings = _with_broker()
+    logging.configure(settings)
+    run(settings, beat=beat, name=name)
+
+
+@app.command()
+def beat() -> None:
+    """Keep the schedule of sweeps, beside `tasks` processes without --beat."""
+    from server import logging
+    from server.tasks.app import run_beat
+
+    settings = _with_broker()
+    logging.configure(settings)
+    run_beat(settings)
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to this version's tables."""
+    _migrate(load())
+
+
+@app.command("create-admin")
+def create_admin(
+    login: Annotated[str, typer.Argument(help="Login of the new administrator.")],
+    name: Annotated[str, typer.Option(help="Name as others see it.")] = "",
+    generate: Annotated[bool, typer.Option("--generate", help="Make a password and print it.")] = False,
+) -> None:
+    """Create an administrator of the site; the password is asked for, or read from standard input."""
+    from server.accounts import service as accounts
+
+    settings = load()
+    if generate:
+        password = secrets.token_urlsafe(12)
+    elif sys.stdin.isatty():
+        password = getpass.getpass("Password: ")
+        if getpass.getpass("Again: ") != password:
+            raise typer.BadParameter("the two passwords differ")
+    else:
+        password = sys.stdin.readline().rstrip("\n")
+    with _database(settings) as database, database.begin() as session:
+        accounts.create_user(
+            session, settings, login=login, name=name or login, password=password, site_admin=True
+        )
+    typer.echo(f"{login}: {password}" if generate else f"{login} created")
+
+
+@app.command("add-node")
+def add_node(name: Annotated[str, typer.Argument(help="Name of the grading node.")]) -> None:
+    """Register a grading node (or give it a new token) and print its token, once."""
+    from server.grading import service as grading
+
+    with _database(load()) as database, database.begin() as session:
+        _, token = grading.register_node(session, name)
+    typer.echo(token)
+
+
+@app.command()
+def publish(
+    paths: Annotated[list[str], typer.Argument(help="Assignments: names such as kernels/add-rmsnorm, or folders.")],
+    course: CourseOption,
+    by: Annotated[str, typer.Option("--as", help="Login of the member of staff who publishes.")],
+) -> None:
+    """Publish assignments in a course, each as a new version if its folder has changed."""
+    from server import publishing
+
+    settings = load()
+    with _database(settings) as database:
+        for path in paths:
+            outcome = publishing.publish(database, settings, course, path, by=by)
+            typer.echo(f"{outcome.name} {outcome.digest[:12]} {'published' if outcome.changed else 'unchanged'}")
+
+
+@app.command()
+def sync(
+    course: CourseOption,
+    by: Annotated[str, typer.Option("--as", help="Login of the member of staff who publishes.")],
+    folder: Annotated[Path, typer.Option(help="Folder of tracks.", exists=True)] = Path("assignments"),
+) -> None:
+    """Publish every assignment below a folder whose content has changed."""
+    from server import publishing
+
+    publish([str(path) for path in publishing.folders(folder)], course=course, by=by)
+
+
+@app.command()
+def demo(
+    port: Annotated[int | None, typer.Option(help="Port; 8000, or another if that is taken.")] = None,
+) -> None:
+    """Set up a course with students, grade their submissions, show the board, and go on serving."""
+    from server import demo as script
+
+    with _ended() as ended:
+        raise typer.Exit(script.run(port=port, ended=ended))
+
+
+def web() -> object:
+    """The application as uvicorn starts it, publishing to the broker."""
+    from server.app import create_app
+    from server.tasks.publisher import celery_app, publisher
+
+    settings = load()
+    return create_app(settings, publish=publisher(celery_app(settings.broker_url)))
+
+
+def _with_broker() -> Settings:
+    settings = load()
+    if not settings.broker_url:
+        raise typer.BadParameter("SOLMARK_BROKER_URL must name the broker")
+    return settings
+
+
+def _migrate(settings: Settings) -> None:
+    from server.db.migrate import upgrade
+
+    upgrade(settings.database)
+
+
+@contextmanager
+def _database(settings: Settings) -> "Iterator[Database]":
+    from server.db.session import Database
+
+    database = Database(settings.database)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+@contextmanager
+def _ended() -> Iterator[Callable[[], bool]]:
+    """A function that says whether SIGINT or SIGTERM has come; a second one of them interrupts."""
+    received: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(received)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+if __name__ == "__main__":
+    app()

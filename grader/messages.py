@@ -386,6 +386,15 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "Not ranked: the program ran under your own user (start as root, or on a node, to be ranked).",
         "不参与排名：程序以你自己的用户身份运行（以 root 或在评测节点上运行才能排名）。",
     ),
+    "not_for_language": (
+        "Not run: this case is not meant for {language}.",
+        "未运行：此用例不适用于 {language}。",
+    ),
+    "not_timed": ("This case was not timed.", "此用例未计时。"),
+    "not_accepted": (
+        "There is no fraction: the submission was not accepted.",
+        "没有光速占比：提交未通过。",
+    ),
     "no_timed_cases": ("There are no timed cases.", "没有计时用例。"),
     "no_bound": ("There is no bound for this case: {reason}", "此用例没有下界：{reason}"),
 }

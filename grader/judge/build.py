@@ -5,7 +5,7 @@ The product comes back as bytes that the judge hands to later sandboxes and neve
 
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from grader.candidate.compiler import FLAGS
@@ -13,6 +13,7 @@ from grader.contract import BuildResult, Language, Text, Verdict
 from grader.judge.client import BUILD_ARENA_BYTES, Client
 from grader.judge.failure import CandidateFailure
 from grader.judge.messages import clean
+from grader.judge.supervisor import Supervisor
 from grader.messages import text
 from grader.sandbox.base import MIB, Backend, Limits
 
@@ -38,23 +39,22 @@ def compile_cpp(
     *,
     seconds: float,
     cpus: frozenset[int] | None,
-    attach: Callable[[Client], None],
+    supervisor: Supervisor,
 ) -> Build:
-    """Compile a C++ submission. `attach` is told the client, so that it can be killed from outside.
-
-    Raises SandboxError.
-    """
+    """Compile a C++ submission. Raises SandboxError."""
     begin = time.monotonic()
     own = replace(limits, wall_seconds=seconds + 10, cpu_seconds=2 * seconds, memory_bytes=MEMORY_BYTES)
     with Client.start(
         backend, own, arena_bytes=BUILD_ARENA_BYTES, language=Language.CPP, cpus=cpus
     ) as client:
-        attach(client)
+        supervisor.attach(client)
         try:
             outcome = client.build(files, entry_name, seconds)
         except CandidateFailure as failure:
             log = "".join(client.output())
             return Build(_result(log, begin), failure.verdict, failure.text)
+        finally:
+            supervisor.detach(client)
     result = _result(outcome.log.decode("utf-8", "replace"), begin)
     if outcome.status == 0 and outcome.artifact:
         return Build(result, Verdict.ACCEPTED, artifact=outcome.artifact)

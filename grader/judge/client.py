@@ -78,7 +78,8 @@ class Client:
         self._waited = 0.0
         self._cpu_before = 0.0
         self._signature = ""
-        self._entry = ""
+        self.entry = ""
+        """The function that `bind` binds."""
 
     @classmethod
     def start(
@@ -148,7 +149,7 @@ class Client:
         C++ needs the `artifact` of `build`. `signature` is how the function is called, for messages.
         """
         self.ready()
-        self._entry, self._signature = entry, signature
+        self.entry, self._signature = entry, signature
         self._send_files({} if artifact is not None else files, artifact)
         message = {"type": "load", "entry": entry, "file": entry_name}
         self._ask(message, Done, _or_in(deadline, LOAD_SECONDS), ("Loading the submission", "加载提交的代码"))
@@ -194,11 +195,11 @@ class Client:
         plan = slots[0].plan
         if slots[-1].end > self.arena.size:
             raise ValueError(f"slots reach to byte {slots[-1].end} of an arena of {self.arena.size}")
-        self._entry = entry or self._entry
+        self.entry = entry or self.entry
         self._signature = signature if signature is not None else self._signature
         message = {
             "type": "bind",
-            "entry": self._entry,
+            "entry": self.entry,
             "start": slots[0].start,
             "stride": plan.stride,
             "count": len(slots),
@@ -356,7 +357,7 @@ class Client:
         """What the harness reported, as a verdict. It is the candidate's word: only student verdicts."""
         if building and answer.kind == "no_compiler":
             raise SandboxError("g++ is not installed on this machine")
-        verdict, sentence = _interpret(answer, self._entry, self._signature, self.limits)
+        verdict, sentence = _interpret(answer, self.entry, self._signature, self.limits)
         return CandidateFailure(verdict, sentence, detail=answer.text, alive=not building)
 
 

@@ -1,0 +1,79 @@
+"""What ran a session: versions, sandbox, machine, so that one can say which results may be compared."""
+
+import functools
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from grader.contract import Environment
+from grader.hardware.profile import Hardware, cpu_model
+from grader.judge.messages import Ready
+from grader.sandbox.base import Backend, Freezer
+
+_GRADER = Path(__file__).parents[1]
+
+
+def describe(
+    backend: Backend,
+    hardware: Hardware | None,
+    *,
+    target: str,
+    node: str,
+    freezer: Freezer | None,
+    versions: Ready | None,
+) -> Environment:
+    """The environment of a session; `versions` as a sandbox reported them before any student code came in."""
+    return Environment(
+        judge_version=judge_version(),
+        hardware=target,
+        hardware_name=(hardware.name if hardware else cpu_model())[:128],
+        hardware_digest=hardware.digest if hardware else None,
+        node=node[:128],
+        sandbox=backend.name,
+        freezer=freezer.kind if freezer else "none",
+        unenforced_limits=tuple(sorted(limit.value for limit in backend.unenforced())),
+        python=(versions.python if versions else platform.python_version())[:32],
+        torch=(versions.torch if versions and versions.torch else _loaded("torch"))[:64],
+        triton=(versions.triton if versions else "")[:32],
+        kernel=f"{os.uname().sysname} {os.uname().release}"[:128],
+    )
+
+
+@functools.cache
+def judge_version() -> str:
+    """Version of the package and a digest of the code that judges: equal only if the code is."""
+    try:
+        version = metadata.version("solmark")
+    except metadata.PackageNotFoundError:
+        version = "0"
+    return f"{version}+{digest(sorted(_sources()))[:12]}"
+
+
+def digest(paths: Sequence[Path]) -> str:
+    """Sha-256 over names and contents of files."""
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(f"{path.relative_to(_GRADER)}\0".encode())
+        total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _sources() -> list[Path]:
+    folders = ("candidate", "judge", "sandbox")
+    names = ("fills.py", "scoring.py", "session.py", "sol.py", "task.py")
+    inside = [
+        path
+        for folder in folders
+        for path in (_GRADER / folder).iterdir()
+        if path.suffix in (".py", ".h", ".cpp")
+    ]
+    return [*inside, *(_GRADER / name for name in names)]
+
+
+def _loaded(module: str) -> str:
+    """Version of a module that is loaded already, or nothing."""
+    return str(getattr(sys.modules.get(module), "__version__", ""))

@@ -1,0 +1,136 @@
+"""From a job to a plan: language, entry, limits and cases of one session, before anything runs."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from grader.assignment import Assignment
+from grader.contract import JobLimits, JobSpec, Language, Text, Verdict
+from grader.faults import AssignmentError
+from grader.judge.correctness import TASK_SECONDS, Watch
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.languages import FilesError, detect
+from grader.messages import text
+from grader.sandbox.base import Limits
+from grader.task import Case, FunctionTask, Part
+
+CALL_SECONDS = 10.0
+"""For the first call of a case: compilation and autotuning included."""
+BUILD_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a session will do."""
+
+    language: Language
+    entry_name: str
+    """Name of the entry file."""
+    entries: Mapping[str, str]
+    """Part to the name of its function."""
+    tasks: Mapping[str, FunctionTask]
+    limits: Limits
+    call_seconds: float
+    build_seconds: float
+    public: tuple[Case, ...]
+    timed: tuple[Case, ...]
+    hidden: tuple[Case, ...]
+    skipped: Mapping[str, Text]
+    """Cases that cannot run here, and why."""
+
+    def hidden_here(self) -> tuple[Case, ...]:
+        """The hidden cases that can run here."""
+        return tuple(case for case in self.hidden if case.id not in self.skipped)
+
+
+def prepare(
+    job: JobSpec, assignment: Assignment, files: Mapping[str, bytes], seed: bytes, watch: Watch
+) -> Plan:
+    """Plan a session.
+
+    Raises CandidateFailure where the submission cannot be graded, AssignmentFault where the assignment
+    cannot.
+    """
+    spec = assignment.spec
+    try:
+        language, entry_name = detect(files, job.language, entry=spec.parts[0].entry)
+    except FilesError as error:
+        raise CandidateFailure(Verdict.BUILD_ERROR, error.text) from None
+    target = spec.target(job.target.hardware)
+    if target is None:
+        known = ", ".join(other.hardware for other in spec.targets)
+        raise AssignmentFault("targets", f"not graded on {job.target.hardware}; it is on: {known}")
+    taken = target.languages or tuple(dict.fromkeys(one for part in spec.parts for one in part.languages))
+    if language not in taken:
+        sentence = text("language_not_taken", language=language.value, known=", ".join(taken))
+        raise CandidateFailure(Verdict.BUILD_ERROR, sentence)
+    parts = _parts(assignment, watch)
+    cases = _cases(assignment, job.target.hardware, seed)
+    used = {case.part for case in cases}
+    limits = merged(target.limits, job.limits)
+    return Plan(
+        language=language,
+        entry_name=entry_name,
+        entries={part.name: part.entry for part in spec.parts},
+        tasks={name: _function(name, part) for name, part in parts.items() if name in used},
+        limits=sandbox_limits(limits),
+        call_seconds=limits.warm_up_seconds or CALL_SECONDS,
+        build_seconds=limits.build_seconds or BUILD_SECONDS,
+        public=tuple(case for case in cases if case.visibility == "public" and case.role == "test"),
+        timed=tuple(case for case in cases if case.role == "timed"),
+        hidden=tuple(case for case in cases if case.visibility == "hidden" and case.role == "test"),
+        skipped=_skipped(assignment, cases, job.target.hardware, language, seed),
+    )
+
+
+def case_seed(seed: bytes, case: Case) -> int:
+    """The 128-bit seed of a correctness case's values within a session."""
+    return int.from_bytes(hashlib.blake2b(case.id.encode(), key=seed, digest_size=16).digest())
+
+
+def merged(defaults: JobLimits, own: JobLimits) -> JobLimits:
+    """The job's own limits, and the target's where it sets none."""
+    values = {name: value for name, value in own if value is not None}
+    return defaults.model_copy(update=values)
+
+
+def sandbox_limits(limits: JobLimits) -> Limits:
+    """Limits of a sandbox, with its defaults where neither job nor target sets any."""
+    names = ("wall_seconds", "cpu_seconds", "memory_bytes", "processes", "output_bytes")
+    given = {name: getattr(limits, name) for name in names if getattr(limits, name) is not None}
+    return replace(Limits(), **given)
+
+
+def _parts(assignment: Assignment, watch: Watch) -> Mapping[str, Part]:
+    with watch("task.py", TASK_SECONDS):
+        try:
+            return assignment.parts()
+        except AssignmentError as error:
+            raise AssignmentFault("task.py", str(error)) from error
+
+
+def _cases(assignment: Assignment, hardware: str, seed: bytes) -> list[Case]:
+    try:
+        return assignment.cases(hardware, seed)
+    except AssignmentError as error:
+        raise AssignmentFault("cases", str(error)) from error
+
+
+def _function(name: str, part: Part) -> FunctionTask:
+    if not isinstance(part, FunctionTask):
+        raise AssignmentFault(name, f"parts of the kind {part.kind} are not graded on this machine yet")
+    return part
+
+
+def _skipped(
+    assignment: Assignment, cases: list[Case], hardware: str, language: Language, seed: bytes
+) -> dict[str, Text]:
+    """Cases that the author does not mean for this language, or that this machine cannot run in it."""
+    meant = {case.id for case in assignment.cases(hardware, seed, language)}
+    skipped = {}
+    for case in cases:
+        if language is Language.TRITON and "bfloat16" in map(str, case.params.values()):
+            skipped[case.id] = text("triton_bf16")
+        elif case.id not in meant:
+            skipped[case.id] = text("not_for_language", language=language.value)
+    return skipped

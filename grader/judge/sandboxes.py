@@ -1,0 +1,96 @@
+"""The sandboxes of one session: each phase gets a fresh one, and the next one starts ahead of its use.
+
+Importing torch takes a sandbox longer than most tests take. A sandbox that waits has no student code in it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from grader.contract import Language
+from grader.judge.client import Client
+from grader.judge.supervisor import Supervisor
+from grader.sandbox.base import Backend, Limits, SandboxError
+
+
+@dataclass
+class Submission:
+    """What every sandbox of the session loads."""
+
+    files: Mapping[str, bytes]
+    entry_name: str
+    artifact: bytes | None = None
+
+
+@dataclass
+class Sandboxes:
+    """Starts, hands out and ends the session's clients. `cpus` is what timed ones may use."""
+
+    backend: Backend
+    limits: Limits
+    language: Language
+    supervisor: Supervisor
+    cpus: frozenset[int]
+    _spare: dict[str, Client] = field(default_factory=dict)
+    _used: list[Client] = field(default_factory=list)
+
+    def ahead(self, purpose: str, arena_bytes: int, *, pinned: bool = False) -> None:
+        """Start the client that `take` will hand out for this purpose. Raises SandboxError."""
+        if purpose not in self._spare:
+            self._spare[purpose] = self._start(arena_bytes, pinned=pinned)
+
+    def take(self, purpose: str, arena_bytes: int, *, pinned: bool = False) -> Client:
+        """A client in which nothing of the submission has run, ready for use. Raises SandboxError."""
+        client = self._spare.pop(purpose, None) or self._start(arena_bytes, pinned=pinned)
+        self._used.append(client)
+        client.ready()
+        return client
+
+    def release(self, client: Client) -> None:
+        """End a client that was taken. Raises SandboxError if something of it is left."""
+        self.supervisor.detach(client)
+        with suppress(ValueError):
+            self._used.remove(client)
+        client.close()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Within, no waiting sandbox runs: frozen where that can be, else waiting for work."""
+        frozen = []
+        for client in self._spare.values():
+            freezer = client.process.freezer
+            if freezer is None:
+                client.ready()
+            else:
+                freezer.freeze()
+                frozen.append(freezer)
+        try:
+            yield
+        finally:
+            for freezer in frozen:
+                freezer.thaw()
+
+    def close(self) -> None:
+        """End all of them. Raises SandboxError if something of one is left."""
+        failures = []
+        for client in [*self._used, *self._spare.values()]:
+            try:
+                self.supervisor.detach(client)
+                client.close()
+            except SandboxError as error:
+                failures.append(error)
+        self._used.clear()
+        self._spare.clear()
+        if failures:
+            raise failures[0]
+
+    def _start(self, arena_bytes: int, *, pinned: bool) -> Client:
+        client = Client.start(
+            self.backend,
+            self.limits,
+            arena_bytes=arena_bytes,
+            language=self.language,
+            cpus=self.cpus if pinned else None,
+        )
+        self.supervisor.attach(client)
+        return client

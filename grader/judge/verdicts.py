@@ -1,0 +1,73 @@
+"""From what the phases found to a score: the last, pure step of a session."""
+
+from collections.abc import Sequence
+
+from grader import scoring
+from grader.contract import Score, TestResult, Text, TimedResult, Verdict
+from grader.messages import text
+from grader.spec import Spec
+from grader.task import Case
+
+
+def score(
+    spec: Spec,
+    hardware: str,
+    planned: Sequence[Case],
+    tests: Sequence[TestResult],
+    timed: Sequence[TimedResult],
+    *,
+    verdict: Verdict,
+    unranked: Text | None,
+) -> Score:
+    """The score of a grading. `planned` and `tests` are public and hidden; `unranked` says why it may not be.
+
+    Raises scoring.ScoringError for numbers that no score can be made of.
+    """
+    accepted = verdict is Verdict.ACCEPTED
+    fraction, reason = _fraction(timed, accepted=accepted)
+    points = scoring.points(
+        passed_weight=passed_weight(spec, planned, tests),
+        fraction=fraction.value if fraction else None,
+        milestones=spec.milestones(hardware),
+        correctness=spec.points.correctness,
+        performance=spec.points.performance,
+        total=spec.points.total,
+    )
+    if fraction is None:
+        unranked = reason
+    return Score(
+        fraction=fraction.value if fraction else None,
+        low=fraction.low if fraction else None,
+        high=fraction.high if fraction else None,
+        fraction_reason=reason,
+        points=points.total,
+        correctness_points=points.correctness,
+        performance_points=points.performance,
+        ranked=fraction is not None and unranked is None,
+        unranked_reason=unranked,
+    )
+
+
+def passed_weight(spec: Spec, planned: Sequence[Case], tests: Sequence[TestResult]) -> float:
+    """Share of the parts' weight of which every planned test passed; a test that was not run did not."""
+    passed = {test.case for test in tests if test.verdict is Verdict.ACCEPTED}
+    tested = {case.part for case in planned}
+    missing = {case.part for case in planned if case.id not in passed}
+    total = sum(part.weight for part in spec.parts if part.name in tested)
+    good = sum(part.weight for part in spec.parts if part.name in tested - missing)
+    return good / total if total else 0.0
+
+
+def _fraction(timed: Sequence[TimedResult], *, accepted: bool) -> tuple[scoring.Fraction | None, Text | None]:
+    """F over all timed cases, or why there is none."""
+    if not accepted:
+        return None, text("not_accepted")
+    if not timed:
+        return None, text("no_timed_cases")
+    fractions = []
+    for result in timed:
+        value, low, high = result.fraction, result.fraction_low, result.fraction_high
+        if value is None or low is None or high is None:
+            return None, result.fraction_reason or result.message or text("not_timed")
+        fractions.append(scoring.Fraction(value, low, high))
+    return scoring.combine(fractions), None

@@ -1,0 +1,269 @@
+"""One grading session, from files to a Report.
+
+    prepare -> build -> public -> timed -> hidden -> score
+
+The phases run in a thread that the supervisor watches (`grader.judge.supervisor`); each gets a sandbox of its
+own. Whatever a candidate, an assignment or a node does ends in a Report with a verdict.
+"""
+
+import hashlib
+import secrets
+import shlex
+import time
+import traceback
+from collections.abc import Callable, Mapping
+
+from grader.assignment import Assignment
+from grader.contract import (
+    REPORT_BYTES,
+    Event,
+    JobSpec,
+    Mode,
+    Phase,
+    Report,
+    Score,
+    StaffDetail,
+    TestResult,
+    Text,
+    Verdict,
+)
+from grader.hardware.profile import Hardware
+from grader.judge import cores, environment, verdicts
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.messages import clean, shorten
+from grader.judge.phases import Findings, Phases
+from grader.judge.prepare import Plan, prepare
+from grader.judge.progress import Progress
+from grader.judge.sandboxes import Sandboxes
+from grader.judge.supervisor import Supervisor
+from grader.messages import text
+from grader.sandbox.base import Backend, SandboxError
+
+SEED_BYTES = 16
+_TRACEBACK_CHARS = 65536
+
+
+def grade(
+    job: JobSpec,
+    assignment: Assignment,
+    files: Mapping[str, bytes],
+    *,
+    backend: Backend,
+    hardware: Hardware | None,
+    emit: Callable[[Event], None],
+    seed: bytes | None = None,
+    node: str = "",
+) -> Report:
+    """Grade one submission. Only an interrupt (KeyboardInterrupt, SystemExit) is raised, after cleaning up.
+
+    `hardware` is None where there is no profile: times are then shown without bounds. The same seed gives
+    the same hidden shapes and test values; timed values are always fresh. `emit` is called from a thread.
+    """
+    return _Session(job, assignment, files, backend, hardware, emit, _seed(seed), node).run()
+
+
+class _Session:
+    """The state of one grading."""
+
+    def __init__(
+        self,
+        job: JobSpec,
+        assignment: Assignment,
+        files: Mapping[str, bytes],
+        backend: Backend,
+        hardware: Hardware | None,
+        emit: Callable[[Event], None],
+        seed: bytes,
+        node: str,
+    ) -> None:
+        self._job = job
+        self._assignment = assignment
+        self._files = files
+        self._backend = backend
+        self._hardware = hardware
+        self._seed = seed
+        self._node = node
+        self._progress = Progress(job.attempt, emit)
+        self._findings = Findings()
+        self._plan: Plan | None = None
+        self._score: Score | None = None
+        self._supervisor = Supervisor()
+        self._sandboxes: Sandboxes | None = None
+        self._trace = ""
+
+    def run(self) -> Report:
+        started, begin = time.time(), time.monotonic()
+        try:
+            verdict, message = self._guarded(lambda: self._supervisor.run(self._phases))
+        finally:
+            self._progress.close()
+            leftover = self._close()
+        if leftover is not None:
+            verdict, message = leftover
+        report = self._report(verdict, message, started, time.monotonic() - begin)
+        return fit(report)
+
+    def _guarded(self, action: Callable[[], tuple[Verdict, Text]]) -> tuple[Verdict, Text]:
+        """Every exception but an interrupt as a verdict, with its cause for staff."""
+        try:
+            return action()
+        except CandidateFailure as failure:
+            self._findings.notes.append(failure.detail)
+            return failure.verdict, failure.text
+        except AssignmentFault as fault:
+            self._trace += fault.detail
+            return Verdict.ASSIGNMENT_ERROR, text("assignment_fault", what=fault.what)
+        except SandboxError as error:
+            self._trace += traceback.format_exc()
+            return Verdict.GRADER_ERROR, text("grader_fault", what=_first_line(str(error)))
+        except Exception as error:  # noqa: BLE001 (no grading may end without a Report)
+            self._trace += traceback.format_exc()
+            return Verdict.GRADER_ERROR, text("grader_fault", what=type(error).__name__)
+
+    def _phases(self) -> tuple[Verdict, Text]:
+        job = self._job
+        with self._progress.step(Phase.PREPARE, "files and assignment"):
+            if job.mode not in (Mode.TEST, Mode.GRADE):
+                return Verdict.GRADER_ERROR, text("unsupported_mode", mode=job.mode.value)
+            self._check_identity()
+            plan = prepare(job, self._assignment, self._files, self._seed, self._supervisor.watch)
+            self._plan = plan
+            sandboxes = Sandboxes(
+                self._backend, plan.limits, plan.language, self._supervisor, cores.choose().candidate
+            )
+            self._sandboxes = sandboxes
+            phases = Phases(
+                plan,
+                self._files,
+                self._seed,
+                job.mode,
+                self._hardware,
+                sandboxes,
+                self._progress,
+                self._findings,
+            )
+            phases.start_ahead()
+        with self._progress.step(Phase.PREPARE, "load torch"):
+            import torch  # noqa: F401 (every path of the oracle is loaded before the candidate runs)
+        verdict, message = phases.run()
+        if job.mode is Mode.GRADE:
+            with self._progress.step(Phase.SCORE):
+                self._score = self._scored(plan, verdict)
+        return verdict, message
+
+    def _check_identity(self) -> None:
+        """The job's digests name what was handed over. Raises SandboxError where they do not."""
+        if self._job.bundle != self._assignment.digest:
+            raise SandboxError("the assignment here is not the bundle that the job names")
+        named = {file.name: file.sha256 for file in self._job.files}
+        for name, data in self._files.items():
+            if named.get(name[:128]) != hashlib.sha256(data).hexdigest():
+                raise SandboxError("the files here are not those that the job names")
+
+    def _scored(self, plan: Plan, verdict: Verdict) -> Score:
+        findings = self._findings
+        planned = [case for case in (*plan.public, *plan.hidden) if case.id not in plan.skipped]
+        return verdicts.score(
+            self._assignment.spec,
+            self._job.target.hardware,
+            planned,
+            [*findings.tests, *findings.hidden_detail],
+            findings.timed,
+            verdict=verdict,
+            unranked=self._unranked(),
+        )
+
+    def _unranked(self) -> Text | None:
+        if not self._backend.isolates:
+            return text("no_isolation", sandbox=self._backend.name)
+        if getattr(self._backend, "identity", "own") != "own":
+            return text("own_user")
+        return self._findings.unranked
+
+    def _close(self) -> tuple[Verdict, Text] | None:
+        """End every sandbox; a verdict if something of one is left."""
+        if self._sandboxes is None:
+            return None
+        try:
+            self._sandboxes.close()
+        except SandboxError as error:
+            self._trace += traceback.format_exc()
+            return Verdict.GRADER_ERROR, text("grader_fault", what=_first_line(str(error)))
+        return None
+
+    def _report(self, verdict: Verdict, message: Text, started: float, seconds: float) -> Report:
+        job, findings = self._job, self._findings
+        return Report(
+            submission=job.submission,
+            attempt=job.attempt,
+            token=job.token,
+            mode=job.mode,
+            assignment=job.assignment,
+            bundle=job.bundle,
+            language=self._plan.language if self._plan else job.language,
+            target=job.target,
+            verdict=verdict,
+            message=message,
+            started=started,
+            seconds=seconds,
+            phases=self._progress.times(),
+            build=findings.build,
+            tests=tuple(findings.tests),
+            hidden=findings.hidden,
+            timed=tuple(findings.timed),
+            score=self._score,
+            evidence=tuple(findings.evidence),
+            environment=environment.describe(
+                self._backend,
+                self._hardware,
+                target=job.target.hardware,
+                node=self._node,
+                freezer=findings.freezer,
+                versions=findings.versions,
+            ),
+            staff=StaffDetail(
+                seed=self._seed.hex(),
+                replay=self._replay(),
+                hidden=tuple(findings.hidden_detail),
+                traceback=clean("\n".join([self._trace, *findings.notes]).strip(), _TRACEBACK_CHARS),
+            ),
+        )
+
+    def _replay(self) -> str:
+        names = " ".join(shlex.quote(clean(name, 128)) for name in list(self._files)[:64])
+        command = f"solmark grade {self._job.assignment} {names} --mode test --seed {self._seed.hex()}"
+        return shorten(command, 4096)
+
+
+def fit(report: Report, limit: int = REPORT_BYTES) -> Report:
+    """The report in at most `limit` bytes: outputs of tests are cut until it fits."""
+    for chars in (4096, 1024, 256, 0):
+        if len(report.model_dump_json().encode()) <= limit:
+            return report
+        staff = report.staff
+        if staff is not None:
+            hidden = tuple(_cut(test, chars) for test in staff.hidden)
+            trace = shorten(staff.traceback, max(4 * chars, 4096))
+            staff = staff.model_copy(update={"hidden": hidden, "traceback": trace})
+        tests = tuple(_cut(test, chars) for test in report.tests)
+        report = report.model_copy(update={"tests": tests, "staff": staff})
+    return report
+
+
+def _cut(test: TestResult, chars: int) -> TestResult:
+    return test.model_copy(
+        update={"stdout": shorten(test.stdout, chars), "stderr": shorten(test.stderr, chars)}
+    )
+
+
+def _seed(seed: bytes | None) -> bytes:
+    """A session seed of 16 to 32 bytes; another length is hashed to one."""
+    if seed is None:
+        return secrets.token_bytes(SEED_BYTES)
+    if SEED_BYTES <= len(seed) <= 32:
+        return seed
+    return hashlib.blake2b(seed, digest_size=SEED_BYTES).digest()
+
+
+def _first_line(message: str) -> str:
+    return clean(message.partition("\n")[0], 300)

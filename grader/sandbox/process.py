@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from grader.sandbox import pidfd
 from grader.sandbox.base import Exit, SandboxError, Usage
@@ -89,7 +90,7 @@ class SandboxProcess:
                 if descriptor is not None:
                     os.close(descriptor)
 
-    def __enter__(self) -> "SandboxProcess":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,244 @@
+"""The command line's side of the HTTP API: requests, their failures in words, and following a submission."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
+
+import httpx
+import typer
+from rich.console import Console
+
+from grader.cli import exit_codes
+from grader.cli.config import Config
+from grader.cli.language import current, pick
+
+VERSION_HEADER = "X-Solmark-Version"
+FINAL_STATES = frozenset({"done", "cancelled", "grader_error"})
+READ_SECONDS = 40.0
+"""A stream silent for longer is taken as lost: the server sends a comment every 15 s."""
+GIVE_UP_SECONDS = 600.0
+"""So long without any answer, and following ends with an infrastructure error."""
+
+
+class ClientError(Exception):
+    """A request did not succeed; the text is for the user, `exit_code` for the shell."""
+
+    def __init__(self, text: str, exit_code: int = exit_codes.USAGE) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+
+class UnreachableError(ClientError):
+    """The server did not answer, or answered that it cannot now."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, exit_codes.INFRASTRUCTURE)
+
+
+def check_server(url: str) -> str:
+    """The server's address without a trailing slash; raises ClientError if it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ClientError(
+            pick(
+                f"{url!r} is no server: an address such as https://solmark.example.org is needed.",
+                f"{url!r} 不是服务器地址：需要形如 https://solmark.example.org 的地址。",
+            )
+        )
+    return url.rstrip("/")
+
+
+class Client:
+    """A session with one server. Use as a context manager."""
+
+    def __init__(self, config: Config, errors: Console) -> None:
+        headers = {"Accept": "application/json", "User-Agent": f"solmark/{version('solmark')}"}
+        if config.token:
+            headers["Authorization"] = f"Bearer {config.token}"
+        self._errors = errors
+        self._server = check_server(config.server)
+        self._warned = False
+        self._http = httpx.Client(
+            base_url=self._server + "/api/v1/", headers=headers, timeout=httpx.Timeout(30.0, connect=10.0)
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **query: str | int | None) -> Any:
+        """JSON of a GET."""
+        return self._json(
+            "GET", path, params={key: value for key, value in query.items() if value is not None}
+        )
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, *, files: Any = None) -> Any:
+        """JSON of a POST, with a JSON body or (with `files`) as a multipart form."""
+        return self._json("POST", path, **({"data": body, "files": files} if files else {"json": body}))
+
+    def course(self, given: str | None) -> str:
+        """The course meant: the one given, else the only one that the user is in."""
+        if given:
+            return given
+        courses = [entry["slug"] for entry in self.get("courses")["items"]]
+        if len(courses) == 1:
+            return str(courses[0])
+        if not courses:
+            raise ClientError(pick("You are in no course yet.", "您尚未加入任何课程。"))
+        known = ", ".join(courses)
+        raise ClientError(
+            pick(f"Say which course with --course: {known}.", f"请用 --course 指明课程：{known}。")
+        )
+
+    def follow(self, submission: str) -> Iterator[tuple[str, Any]]:
+        """Server-sent events (name, data) until the submission is final; lost connections are taken up again.
+
+        Ends when the stream says `final`. Raises UnreachableError when nothing
+        was heard for ten minutes.
+        """
+        last_id, heard, pause = "", time.monotonic(), 0.5
+        while True:
+            try:
+                for name, data, identity in self._events(submission, last_id):
+                    last_id, heard, pause = identity or last_id, time.monotonic(), 0.5
+                    yield name, data
+                    if name == "final":
+                        return
+            except (httpx.HTTPError, UnreachableError, json.JSONDecodeError) as error:
+                self._errors.print(
+                    pick("Connection lost; trying again.", "连接中断，正在重试。"), style="yellow"
+                )
+                if time.monotonic() - heard > GIVE_UP_SECONDS:
+                    raise self._unreachable(error) from error
+            time.sleep(pause)
+            pause = min(pause * 2, 10.0)
+
+    def _events(self, submission: str, last_id: str) -> Iterator[tuple[str, Any, str]]:
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_id} if last_id else {})
+        timeout = httpx.Timeout(30.0, read=READ_SECONDS, connect=10.0)
+        path = f"submissions/{quote(submission)}/events"
+        with self._http.stream("GET", path, headers=headers, timeout=timeout) as response:
+            if response.status_code != 200:
+                response.read()
+                self._check(response)
+            name, data, identity = "message", "", ""
+            for line in response.iter_lines():
+                if not line:
+                    if data:
+                        yield name, json.loads(data), identity
+                    name, data, identity = "message", "", ""
+                    continue
+                field, _, value = line.partition(":")
+                value = value.removeprefix(" ")
+                if field == "event":
+                    name = value
+                elif field == "data":
+                    data += value
+                elif field == "id":
+                    identity = value
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        try:
+            response = self._http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+        self._check(response)
+        try:
+            return response.json() if response.content else None
+        except ValueError as error:
+            raise self._no_server() from error
+
+    def _check(self, response: httpx.Response) -> None:
+        """Raise what an answer's status means; say once if the versions differ."""
+        theirs = response.headers.get(VERSION_HEADER)
+        mismatch = _mismatch(theirs)
+        if mismatch and not self._warned:
+            self._warned = True
+            self._errors.print(mismatch, style="yellow", markup=False, highlight=False)
+        if response.is_success:
+            if theirs is None:
+                raise self._no_server()
+            return
+        text = _error_text(response)
+        if text is None:
+            raise (
+                self._no_server()
+                if response.status_code < 500
+                else UnreachableError(
+                    pick(
+                        f"{self._server} answered with status {response.status_code}.",
+                        f"{self._server} 返回状态 {response.status_code}。",
+                    )
+                )
+            )
+        if response.status_code >= 500:
+            raise UnreachableError(text)
+        if response.status_code == 401:
+            text += " " + pick(
+                f"Run: solmark login --server {self._server}",
+                f"请运行：solmark login --server {self._server}",
+            )
+        raise ClientError(text)
+
+    def _unreachable(self, error: Exception) -> UnreachableError:
+        cause = str(error) or type(error).__name__
+        return UnreachableError(
+            pick(f"{self._server} does not answer: {cause}", f"{self._server} 没有响应：{cause}")
+        )
+
+    def _no_server(self) -> ClientError:
+        return ClientError(
+            pick(
+                f"{self._server} does not answer like a Solmark server; check --server.",
+                f"{self._server} 的响应不像 Solmark 服务器；请检查 --server。",
+            )
+        )
+
+
+@contextmanager
+def session(errors: Console, config: Config | None = None) -> Iterator[Client]:
+    """A client; its errors end the command with a message and their exit code."""
+    try:
+        with Client(config or Config.load(), errors) as client:
+            yield client
+    except ClientError as error:
+        errors.print(str(error), style="red", markup=False, highlight=False)
+        raise typer.Exit(error.exit_code) from error
+    except KeyboardInterrupt:
+        errors.print(pick("Stopped watching; the submission goes on.", "已停止查看；提交仍在继续。"))
+        raise typer.Exit(130) from None
+
+
+def _mismatch(theirs: str | None) -> str | None:
+    """What to say when the server's version is not this client's; None if they agree or it is not known."""
+    ours = version("solmark")
+    if theirs is None or theirs.split(".")[:2] == ours.split(".")[:2]:
+        return None
+    install = f'pip install "solmark=={theirs}"'
+    if _numbers(theirs) > _numbers(ours):
+        what = pick(f"upgrade with {install}", f"请用 {install} 升级")
+    else:
+        what = pick("ask the staff to upgrade the server", "请联系课程人员升级服务器")
+    return pick(
+        f"The server runs Solmark {theirs}, this client is {ours}: {what}. "
+        "Until then, answers may be misread.",
+        f"服务器运行 Solmark {theirs}，本客户端为 {ours}：{what}。在此之前，结果可能有误。",
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else 0 for part in text.split(".")[:3])
+
+
+def _error_text(response: httpx.Response) -> str | None:
+    try:
+        error = response.json()["error"]
+        return str(error["message_zh"] if current() == "zh" else error["message"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,104 @@
+"""A submission of the server as text for the terminal, while it runs and when it is done."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from grader.cli import exit_codes, report_view
+from grader.cli.client import Client
+from grader.cli.language import current, pick
+from grader.contract import ContractError, Report, Verdict, read
+
+STATES = {
+    "queued": ("in the queue", "排队中"),
+    "dispatched": ("sent to a node", "已发送到节点"),
+    "running": ("being graded", "评测中"),
+    "done": ("graded", "已评测"),
+    "cancelled": ("cancelled", "已取消"),
+    "grader_error": ("grader error", "评测系统错误"),
+}
+
+
+def outcome_name(submission: dict[str, Any]) -> str:
+    """The verdict in words, or the state while there is none."""
+    if submission["state"] == "done" and submission["verdict"] in set(Verdict):
+        return report_view.verdict_name(Verdict(submission["verdict"]))
+    return pick(*STATES.get(submission["state"], (submission["state"],) * 2))
+
+
+def exit_code(submission: dict[str, Any]) -> int:
+    """0 accepted, 1 not accepted or cancelled, 3 our failure."""
+    if submission["state"] == "grader_error":
+        return exit_codes.INFRASTRUCTURE
+    verdict = submission["verdict"]
+    return exit_codes.of(Verdict(verdict)) if verdict in set(Verdict) else exit_codes.NOT_ACCEPTED
+
+
+def follow(client: Client, submission: str, errors: Console) -> None:
+    """Print progress to `errors` until the submission is final."""
+    said = ""
+    with errors.status(pick("waiting", "等待中")) as status:
+        for name, data in client.follow(submission):
+            if name == "state":
+                line = pick(*STATES.get(data.get("state", ""), ("", "")))
+            elif name == "progress":
+                counted = f"{data['done']}/{data['total']}" if data.get("total") else ""
+                line = " · ".join(filter(None, (data["phase"], data.get("case"), counted, data.get("text"))))
+            else:
+                continue
+            line = line.split("\n")[0][:160]
+            if line and line != said:
+                said = line
+                if errors.is_terminal:
+                    status.update(line.replace("[", "\\["))
+                else:
+                    errors.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def report_of(client: Client, submission: dict[str, Any]) -> dict[str, Any] | None:
+    """The submission's Report as JSON, None if it has none."""
+    if submission["state"] != "done":
+        return None
+    found: dict[str, Any] = client.get(f"submissions/{submission['id']}/report")
+    return found
+
+
+def show(submission: dict[str, Any], report: dict[str, Any] | None, console: Console) -> None:
+    """Print what is known of a final or running submission."""
+    import json
+
+    console.print(
+        f"{submission['assignment']} · {pick('submission', '提交')} {submission['number']} "
+        f"({submission['id']}): {outcome_name(submission)}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    if report is None:
+        message = submission.get("message")
+        if message:
+            console.print(message["zh" if current() == "zh" else "en"], markup=False, highlight=False)
+        return
+    try:
+        report_view.show(read(Report, json.dumps(report)), console, current())
+    except ContractError as error:
+        # Another version's Report: the verdict above holds, its details cannot be shown.
+        console.print(str(error), style="yellow", markup=False, highlight=False)
+
+
+def table(submissions: list[dict[str, Any]], console: Console) -> None:
+    """A list of submissions, newest first."""
+    view = Table()
+    for column in (("id", "编号"), ("assignment", "作业"), ("number", "序号"), ("result", "结果"),
+                   ("speed of light", "光速占比"), ("points", "分数"),
+                   ("submitted", "提交时间")):  # fmt: skip
+        view.add_column(pick(*column), overflow="fold")
+    for one in submissions:
+        fraction, points = one["fraction"], one["points"]
+        view.add_row(
+            one["id"], one["assignment"], str(one["number"]), outcome_name(one),
+            "–" if fraction is None else f"{fraction:.1%}", "–" if points is None else f"{points:g}",
+            str(one["created"])[:16].replace("T", " "),
+        )  # fmt: skip
+    console.print(view)

@@ -1,0 +1,234 @@
+"""Pages of courses and assignments, with the form that hands in."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Request, Response, UploadFile
+from fastapi.responses import RedirectResponse
+from sqlalchemy.orm import Session
+
+from grader.contract import MAX_FILE_BYTES, MAX_FILES, Mode
+from server.access import AppSettings, Blobs, CheckedForm, CurrentUser, Db
+from server.courses import service, views
+from server.courses.service import AssignmentView, Openness
+from server.db.models import AssignmentVersion, Course, Submission, User
+from server.db.models.course import Role
+from server.errors import DomainError, NotFound
+from server.settings import Settings
+from server.submissions import service as submissions
+from server.web import forms
+from server.web.reader import PageReader
+from server.web.render import Reader, page, zone_of
+
+router = APIRouter(include_in_schema=False)
+_HISTORY = 500
+"""Submissions of a team that are looked at for its best."""
+_SHOWN = 20
+"""Submissions of a team on the page of an assignment."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One assignment in a course's list."""
+
+    view: AssignmentView
+    title: str
+    address: str
+    best: Submission | None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a form that was refused had said, so that nothing must be typed again."""
+
+    code: str = ""
+    language: str = ""
+    hardware: str = ""
+    mode: str = Mode.GRADE.value
+
+
+@router.get("/")
+def home(reader: PageReader) -> Response:
+    """To the courses, or to log in first."""
+    return RedirectResponse("/courses" if reader.user else "/login", status_code=303)
+
+
+@router.get("/courses")
+def courses_page(request: Request, reader: PageReader, session: Db, user: CurrentUser) -> Response:
+    """The reader's courses."""
+    found = service.courses_of(session, user)
+    return page(request, reader, "courses.html", courses=found)
+
+
+@router.get("/courses/{slug}")
+def course_page(request: Request, reader: PageReader, session: Db, user: CurrentUser, slug: str) -> Response:
+    """The assignments of a course, with dates and the team's best."""
+    course, role = service.visible_course(session, slug, user)
+    mine = submissions.listing(session, course=course, user=user, limit=_HISTORY)
+    rows = [
+        Row(
+            view,
+            _title(view, reader),
+            _address(course, view.assignment.name),
+            views.best_of(one for one in mine if one.assignment_id == view.assignment.id),
+        )
+        for view in service.assignments(session, course, staff=role.is_staff)
+    ]
+    return page(
+        request, reader, "course.html", course=course, staff=role.is_staff, rows=rows, zone=zone_of(course)
+    )
+
+
+@router.get("/courses/{slug}/assignments/{track}/{name}")
+def assignment_page(
+    request: Request,
+    reader: PageReader,
+    session: Db,
+    settings: AppSettings,
+    user: CurrentUser,
+    slug: str,
+    track: str,
+    name: str,
+) -> Response:
+    """One assignment: what is asked, limits, the form, and what the team handed in."""
+    course, role = service.visible_course(session, slug, user)
+    view = service.get_assignment(session, course, f"{track}/{name}", staff=role.is_staff)
+    return _assignment(request, reader, session, settings, user, course, role, view, Draft())
+
+
+@router.post("/courses/{slug}/assignments/{track}/{name}/submissions", dependencies=[CheckedForm])
+def submit(
+    request: Request,
+    reader: PageReader,
+    session: Db,
+    settings: AppSettings,
+    blobs: Blobs,
+    user: CurrentUser,
+    slug: str,
+    track: str,
+    name: str,
+    files: list[UploadFile] | None = None,
+    code: Annotated[str, Form()] = "",
+    language: Annotated[str, Form()] = "",
+    hardware: Annotated[str, Form()] = "",
+    mode: Annotated[str, Form()] = Mode.GRADE.value,
+) -> Response:
+    """Hand in; what is refused comes back with the reason and all that was typed."""
+    course, role = service.visible_course(session, slug, user)
+    view = service.get_assignment(session, course, f"{track}/{name}", staff=role.is_staff)
+    chosen = forms.language(language)
+    try:
+        submission = submissions.create(
+            session,
+            blobs,
+            settings,
+            user=user,
+            course=course,
+            name=view.assignment.name,
+            files=forms.handed_in(files or [], code, chosen),
+            mode=Mode.TEST if mode == Mode.TEST.value else Mode.GRADE,
+            language=chosen,
+            hardware=hardware or None,
+        )
+    except DomainError as error:
+        session.rollback()
+        draft = Draft(code, language, hardware, mode)
+        return _assignment(request, reader, session, settings, user, course, role, view, draft, error)
+    return RedirectResponse(f"/submissions/{submission.public_id}", status_code=303)
+
+
+@router.get("/courses/{slug}/assignments/{track}/{name}/starter")
+def starter(session: Db, blobs: Blobs, user: CurrentUser, slug: str, track: str, name: str) -> Response:
+    """The zip that students start from."""
+    version = _version(session, user, slug, track, name)
+    return Response(
+        service.starter(blobs, version),
+        media_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}.zip"'},
+    )
+
+
+@router.get("/courses/{slug}/assignments/{track}/{name}/files/{path:path}")
+def figure(
+    session: Db, blobs: Blobs, user: CurrentUser, slug: str, track: str, name: str, path: str
+) -> Response:
+    """A picture of the assignment's text, out of its bundle."""
+    version = _version(session, user, slug, track, name)
+    content, kind = views.picture(blobs, version.digest, path)
+    headers = {
+        "Cache-Control": "private, max-age=3600",
+        # An SVG opened by itself is a document: it may style itself, and nothing else.
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    }
+    return Response(content, media_type=kind, headers=headers)
+
+
+def _assignment(
+    request: Request,
+    reader: Reader,
+    session: Session,
+    settings: Settings,
+    user: User,
+    course: Course,
+    role: Role,
+    view: AssignmentView,
+    draft: Draft,
+    error: DomainError | None = None,
+) -> Response:
+    version = view.version
+    if version is None:
+        raise NotFound(what="assignment")
+    assignment, manifest = view.assignment, view.manifest
+    team = service.team_of(session, course, user)
+    mine = submissions.listing(session, course=course, user=user, name=assignment.name, limit=_HISTORY)
+    address = _address(course, assignment.name)
+    quota = None
+    if team is not None and not role.is_staff:
+        quota = submissions.quota(
+            session, settings, assignment=assignment, course=course, team=team, user=user
+        )
+    readme = version.readme_zh if reader.language == "zh" else version.readme_en
+    return page(
+        request,
+        reader,
+        "assignment.html",
+        status=error.status if error else 200,
+        fault=error and (error.message_zh if reader.language == "zh" else error.message),
+        course=course,
+        view=view,
+        assignment=assignment,
+        version=version,
+        address=address,
+        zone=zone_of(course),
+        spec=views.spec(readme or version.readme_en, f"{address}/files/"),
+        quota=quota,
+        best=views.best_of(mine),
+        submissions=mine[:_SHOWN],
+        targets=views.targets(manifest, reader),
+        parts=manifest.parts,
+        points=manifest.points,
+        may_submit=team is not None and (role.is_staff or view.state is Openness.OPEN),
+        max_files=MAX_FILES,
+        max_bytes=MAX_FILE_BYTES,
+        languages_allowed=manifest.languages,
+        draft=draft,
+    )
+
+
+def _version(session: Session, user: User, slug: str, track: str, name: str) -> AssignmentVersion:
+    course, role = service.visible_course(session, slug, user)
+    view = service.get_assignment(session, course, f"{track}/{name}", staff=role.is_staff)
+    if view.version is None:
+        raise NotFound(what="assignment")
+    return view.version
+
+
+def _title(view: AssignmentView, reader: Reader) -> str:
+    if view.version is None:
+        return view.assignment.name
+    return view.version.title_zh if reader.language == "zh" else view.version.title_en
+
+
+def _address(course: Course, name: str) -> str:
+    return f"/courses/{quote(course.slug)}/assignments/{quote(name)}"

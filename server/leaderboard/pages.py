@@ -1,0 +1,90 @@
+"""The page of a board."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from server.access import Db, MaybeUser
+from server.courses import service as courses
+from server.db.models import Course, User
+from server.errors import NotFound, NotLoggedIn
+from server.leaderboard import service
+from server.leaderboard.service import Board, Entry
+from server.web import charts
+from server.web.reader import PageReader
+from server.web.render import page, percent, zone_of
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An entry as the page shows it."""
+
+    entry: Entry
+    shared: bool
+    """Others have the same rank."""
+    mine: bool
+    link: bool
+    """The reader may open the submission."""
+    chart: Markup
+
+
+@router.get("/courses/{slug}/assignments/{track}/{name}/board")
+def board_page(
+    request: Request,
+    reader: PageReader,
+    session: Db,
+    user: MaybeUser,
+    slug: str,
+    track: str,
+    name: str,
+    version: str | None = None,
+    hardware: str | None = None,
+) -> Response:
+    """The best of each team; public where the course says so."""
+    course = courses.get_course(session, slug)
+    if not service.may_see(session, course, user):
+        raise NotLoggedIn if user is None else NotFound(what="board")
+    board = service.board(session, course, f"{track}/{name}", digest=version, hardware=hardware)
+    role = courses.role_of(session, course, user) if user else None
+    return page(
+        request,
+        reader,
+        "board.html",
+        course=course,
+        member=role is not None,
+        version=board.version,
+        address=f"/courses/{course.slug}/assignments/{board.assignment.name}",
+        board=board,
+        rows=_rows(board, _team_name(session, course, user), staff=role is not None and role.is_staff),
+        zone=zone_of(course),
+    )
+
+
+def _team_name(session: Db, course: Course, user: User | None) -> str | None:
+    team = courses.team_of(session, course, user) if user else None
+    return team.name if team else None
+
+
+def _rows(board: Board, mine: str | None, *, staff: bool) -> list[Row]:
+    ranks = Counter(entry.rank for entry in board.entries)
+    lowest = min((entry.low for entry in board.entries), default=charts.FLOOR)
+    highest = max((entry.high for entry in board.entries), default=1.0)
+    return [
+        Row(
+            entry,
+            shared=ranks[entry.rank] > 1,
+            mine=entry.team == mine,
+            link=staff or entry.team == mine,
+            chart=charts.whisker(
+                charts.Interval(entry.low, entry.fraction, entry.high),
+                lowest,
+                highest,
+                f"{percent(entry.low)} – {percent(entry.high)}",
+            ),
+        )
+        for entry in board.entries
+    ]

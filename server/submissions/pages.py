@@ -1,0 +1,179 @@
+"""Pages of submissions: one of them, live while it is graded, and lists."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+
+from grader.contract import Report, Text
+from server.access import AppSettings, Blobs, CheckedForm, CurrentUser, Db
+from server.blobs import BlobStore
+from server.courses import service as courses
+from server.courses.bundles import manifest_of
+from server.db.models import Submission
+from server.errors import Unavailable
+from server.grading import service as grading
+from server.grading.states import SubmissionState
+from server.submissions import service
+from server.web import charts, i18n, markdown, report_view
+from server.web.reader import PageReader
+from server.web.render import page, zone_of
+from server.web.words import N_
+
+router = APIRouter(include_in_schema=False)
+_SHOWN_BYTES = 64 << 10
+"""A larger file is offered for download only."""
+_PAGE = 50
+
+
+@dataclass(frozen=True)
+class ShownFile:
+    """A file with its source as HTML; None where it is too large to show, or its content is away."""
+
+    name: str
+    size: int
+    source: Markup | None
+
+
+@router.get("/submissions/{public_id}")
+def submission_page(
+    request: Request,
+    reader: PageReader,
+    session: Db,
+    settings: AppSettings,
+    blobs: Blobs,
+    user: CurrentUser,
+    public_id: str,
+) -> Response:
+    """Everything about one submission that the reader may see."""
+    submission = service.get(session, public_id, user)
+    staff = service.viewer_is_staff(session, submission, user)
+    final = submission.state.is_final
+    report = service.report(session, submission, staff=staff) if final else None
+    milestones = [
+        charts.Line(milestone.name, milestone.fraction)
+        for milestone in manifest_of(submission.version).milestones(submission.hardware)
+    ]
+    again = {SubmissionState.CANCELLED, SubmissionState.GRADER_ERROR}
+    return page(
+        request,
+        reader,
+        "submission.html",
+        submission=submission,
+        final=final,
+        staff=staff,
+        report=report,
+        verdict_message=_message(submission, report, reader.language),
+        milestones=milestones,
+        next_milestone=_next(milestones, report),
+        place=None if final else grading.place(session, settings, submission),
+        zone=zone_of(submission.course),
+        assignment_address=f"/courses/{submission.course.slug}/assignments/{submission.assignment.name}",
+        can_cancel=not final and not submission.cancel_requested,
+        can_rerun=final and (staff or submission.state in again),
+        files=[_shown(blobs, submission, row.name, row.size, row.sha256) for row in submission.files],
+        **report_view.helpers(reader),
+    )
+
+
+@router.get("/submissions/{public_id}/files/{name:path}")
+def download(session: Db, blobs: Blobs, user: CurrentUser, public_id: str, name: str) -> Response:
+    """One file as it was handed in; never shown by the browser itself."""
+    content = service.file(blobs, service.get(session, public_id, user), name)
+    base = quote(name.rpartition("/")[2])
+    return Response(
+        content,
+        media_type="application/octet-stream",
+        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{base}"},
+    )
+
+
+@router.post("/submissions/{public_id}/cancel", dependencies=[CheckedForm])
+def cancel(session: Db, user: CurrentUser, public_id: str) -> Response:
+    """Stop a submission that is not final."""
+    service.cancel(session, service.get(session, public_id, user), by=user)
+    return RedirectResponse(f"/submissions/{public_id}?notice=cancelled", status_code=303)
+
+
+@router.post("/submissions/{public_id}/rerun", dependencies=[CheckedForm])
+def rerun(session: Db, settings: AppSettings, user: CurrentUser, public_id: str) -> Response:
+    """Queue a final submission again."""
+    service.rerun(session, settings, service.get(session, public_id, user), by=user)
+    return RedirectResponse(f"/submissions/{public_id}?notice=rerun", status_code=303)
+
+
+@router.get("/courses/{slug}/submissions")
+def submissions_page(
+    request: Request,
+    reader: PageReader,
+    session: Db,
+    user: CurrentUser,
+    slug: str,
+    assignment: str = "",
+    mine: bool = False,
+    before: int | None = None,
+) -> Response:
+    """A course's submissions, newest first: the team's own, or for staff everybody's."""
+    course, role = courses.visible_course(session, slug, user)
+    everyone = role.is_staff and not mine
+    names = [view.assignment.name for view in courses.assignments(session, course, staff=role.is_staff)]
+    chosen = assignment if assignment in names else ""
+    found = service.listing(
+        session,
+        course=course,
+        user=user,
+        name=chosen or None,
+        everyone=everyone,
+        limit=_PAGE + 1,
+        before=before,
+    )
+    shown, more = found[:_PAGE], found[_PAGE:]
+    query = {"assignment": chosen, "mine": "1" if role.is_staff and mine else "", "before": ""}
+    if more:
+        query["before"] = str(shown[-1].id)
+    return page(
+        request,
+        reader,
+        "submissions.html",
+        heading=reader.text(N_("All submissions") if everyone else N_("My submissions")),
+        course=course,
+        staff=role.is_staff,
+        everyone=everyone,
+        names=names,
+        chosen=chosen,
+        submissions=shown,
+        next_address="?" + urlencode({key: value for key, value in query.items() if value}) if more else "",
+        zone=zone_of(course),
+    )
+
+
+def _message(submission: Submission, report: Report | None, language: str) -> str:
+    if report is not None:
+        return i18n.localized(report.message, language)
+    stored = submission.message
+    return i18n.localized(Text.model_validate(stored), language) if stored else ""
+
+
+def _next(milestones: list[charts.Line], report: Report | None) -> charts.Line | None:
+    """The lowest milestone above the submission's fraction."""
+    reached = report.score.fraction if report and report.score else None
+    above = [] if reached is None else [line for line in milestones if line.fraction > reached]
+    return min(above, key=lambda line: line.fraction, default=None)
+
+
+def _shown(blobs: BlobStore, submission: Submission, name: str, size: int, sha256: str) -> ShownFile:
+    if size > _SHOWN_BYTES:
+        return ShownFile(name, size, None)
+    try:
+        content = service.file(blobs, submission, name)
+    except Unavailable:
+        return ShownFile(name, size, None)
+    return ShownFile(name, size, _source(content.decode("utf-8", "replace"), name, sha256))
+
+
+@lru_cache(maxsize=256)
+def _source(text: str, name: str, _sha256: str) -> Markup:
+    return markdown.source(text, name)

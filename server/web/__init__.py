@@ -1,0 +1,1 @@
+"""Pages of the site: templates, static files, languages, charts."""

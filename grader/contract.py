@@ -16,7 +16,7 @@ VERSION = 1
 """Version of the wire format. Raise it with every incompatible change."""
 
 REPORT_BYTES = 1 << 20
-"""A Report of more bytes than this is refused."""
+"""A document of more bytes than this is refused."""
 EVENT_TEXT_CHARS = 4096
 MAX_FILES = 64
 MAX_FILE_BYTES = 1 << 20
@@ -480,8 +480,9 @@ def read(model: type[Document], data: bytes | str) -> Document:
     Raises `VersionError` for any other version and `ContractError` for anything else that is wrong; both
     name the key at fault. Nesting, size and non-finite numbers are limited before pydantic sees them.
     """
-    if model is Report and len(data) > REPORT_BYTES:
-        raise ContractError(f"Report: {len(data)} bytes; at most {REPORT_BYTES} are read")
+    size = len(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
+    if size > REPORT_BYTES:
+        raise ContractError(f"{model.__name__}: {size} bytes; at most {REPORT_BYTES} are read")
     try:
         value = json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError) as error:
@@ -489,10 +490,12 @@ def read(model: type[Document], data: bytes | str) -> Document:
     if not isinstance(value, dict):
         raise ContractError(f"{model.__name__}: a JSON object is needed, not {type(value).__name__}")
     version = value.get("version")
+    if type(version) is not int:  # True and 1.0 equal 1, and are no versions.
+        raise VersionError(f"{model.__name__}: version {version!r} is no integer; upgrade the sender")
     if version == VERSION - 1:
         value = {**value, "version": VERSION}  # Version 0 had the same fields: nothing to convert.
     elif version != VERSION:
-        older = "the sender" if isinstance(version, int) and version < VERSION else "this reader"
+        older = "the sender" if version < VERSION else "this reader"
         raise VersionError(
             f"{model.__name__}: version {version!r} was sent, {VERSION - 1} and {VERSION} are read; "
             f"upgrade {older}"

@@ -38,7 +38,6 @@ UNITS = (
     "tensor_fp8",
     "tensor_fp4",
     "tensor_int8",
-    "fp64",
     "fp32",
     "fp16",
     "int32",

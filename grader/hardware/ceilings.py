@@ -71,7 +71,8 @@ Burst = Callable[[], tuple[float, float]]
 def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) -> Ceilings:
     """Pin this process to the CPUs and measure for about so many seconds, kernels in turn.
 
-    Beside other work it goes on for as long again, until the best figures have settled. torch must not have been used in this process before: its threads keep the CPUs they started on.
+    Beside other work it goes on for as long again, until the best figures have settled. torch must not have
+    been used in this process before: its threads keep the CPUs they started on.
     """
     os.sched_setaffinity(0, cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(cpus))

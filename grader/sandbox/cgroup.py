@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.sandbox import hierarchy
@@ -114,8 +114,14 @@ class Group:
         self._folders = {}
 
 
-def create(limits: Limits, *, overhead: int = 0, cpus: frozenset[int] | None = None) -> Group | None:
-    """Make the groups of a session; None where the machine lets us make none.
+def create(
+    limits: Limits,
+    *,
+    overhead: int = 0,
+    cpus: frozenset[int] | None = None,
+    trees: Sequence[Hierarchy] | None = None,
+) -> Group | None:
+    """Make the groups of a session in the machine's cgroup trees; None where it lets us make none.
 
     `overhead` is the number of processes of the sandbox itself, which come on top of the limit. What the
     machine cannot limit is not limited: `Group.enforced` says what is. Raises SandboxError.
@@ -124,7 +130,7 @@ def create(limits: Limits, *, overhead: int = 0, cpus: frozenset[int] | None = N
     folders: dict[str, str] = {}
     made: list[str] = []
     try:
-        for tree in _needed(hierarchy.find()):
+        for tree in _needed(hierarchy.find() if trees is None else trees):
             folder = f"{tree.base}/{name}"
             Path(folder).mkdir(mode=0o755)
             made.append(folder)
@@ -184,7 +190,7 @@ def _reap(folders: list[str]) -> bool:
     return True
 
 
-def _needed(trees: tuple[Hierarchy, ...]) -> Iterator[Hierarchy]:
+def _needed(trees: Sequence[Hierarchy]) -> Iterator[Hierarchy]:
     """v2 and what it lacks: the v1 freezer and cpuacct only where there is no v2."""
     second = any(tree.version == 2 for tree in trees)
     for tree in trees:

@@ -28,7 +28,7 @@ class Cgroup2Freezer:
     def freeze(self, timeout_seconds: float = 1.0) -> None:
         """Return once cgroup.events says frozen (or that nobody is left); raise FreezeTimeoutError else."""
         _write(self._switch, b"1")
-        _poll(self._confirmed, timeout_seconds)
+        poll(self._confirmed, timeout_seconds)
 
     def thaw(self) -> None:
         """Let all run again."""
@@ -61,7 +61,7 @@ class Cgroup1Freezer:
     def freeze(self, timeout_seconds: float = 1.0) -> None:
         """Return once freezer.state reads FROZEN; raise FreezeTimeoutError else."""
         _write(self._state, b"FROZEN")
-        _poll(lambda: os.pread(self._state, 32, 0) == b"FROZEN\n", timeout_seconds)
+        poll(lambda: os.pread(self._state, 32, 0) == b"FROZEN\n", timeout_seconds)
 
     def thaw(self) -> None:
         """Let all run again."""
@@ -84,7 +84,8 @@ def _write(descriptor: int, value: bytes) -> None:
         raise SandboxError(f"the freezer refused {value.decode()}: {error.strerror}") from error
 
 
-def _poll(confirmed: Callable[[], bool], timeout_seconds: float) -> None:
+def poll(confirmed: Callable[[], bool], timeout_seconds: float) -> None:
+    """Ask until the answer is yes; raise FreezeTimeoutError after the timeout."""
     deadline = time.monotonic() + timeout_seconds
     polls = 0
     while not confirmed():

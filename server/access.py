@@ -79,7 +79,7 @@ def bearer(request: Request) -> str | None:
 
 def _caller(request: Request, session: Db, settings: AppSettings, database: AppDatabase) -> Caller | None:
     token = bearer(request)
-    if token is not None:
+    if token is not None and request.url.path.startswith("/api/"):  # Pages are for browsers.
         found = accounts.token_user(session, token)
         if found is None:
             raise NotLoggedIn
@@ -176,11 +176,11 @@ def form_token(request: Request) -> str:
 async def _checked_form(request: Request) -> None:
     """Verify the form token of a posted form, unless the browser itself says that our page sent it."""
     settings = _settings(request)
-    if security.same_origin(settings, request):
-        return
     cookie = request.cookies.get(security.SESSION_COOKIE)
+    if security.same_origin(settings, request) or not cookie:
+        return
     posted = (await request.form()).get(security.FORM_FIELD)
-    if not cookie or not isinstance(posted, str) or not security.form_token_matches(settings, cookie, posted):
+    if not isinstance(posted, str) or not security.form_token_matches(settings, cookie, posted):
         raise CrossSite
 
 

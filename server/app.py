@@ -12,16 +12,25 @@ from starlette.responses import Response
 
 from server import failure, settings
 from server.access import Db
-from server.accounts import api as accounts
+from server.accounts import api as accounts_api
+from server.accounts import pages as accounts_pages
 from server.blobs import BlobStore
-from server.courses import api as courses
+from server.courses import api as courses_api
+from server.courses import pages as courses_pages
 from server.db.session import Database, Publisher, publish_nothing
 from server.errors import DomainError
-from server.grading import api as grading
-from server.leaderboard import api as leaderboard
+from server.grading import api as grading_api
+from server.grading import events
+from server.grading import pages as grading_pages
+from server.leaderboard import api as leaderboard_api
+from server.leaderboard import pages as leaderboard_pages
 from server.middleware import VERSION, Guard
-from server.submissions import api as submissions
+from server.submissions import api as submissions_api
+from server.submissions import pages as submissions_pages
+from server.web import site
 
+_API = (accounts_api, courses_api, submissions_api, events, leaderboard_api, grading_api)
+_PAGES = (accounts_pages, courses_pages, submissions_pages, leaderboard_pages, grading_pages)
 health = APIRouter(tags=["health"])
 
 
@@ -44,7 +53,7 @@ def create_app(
     database: Database | None = None,
     publish: Publisher = publish_nothing,
 ) -> FastAPI:
-    """An application on a migrated database. `publish` is told what to send to the queue after each commit."""
+    """An application on a migrated database; `publish` gets what to send to the queue after a commit."""
     chosen = chosen or settings.load()
 
     @asynccontextmanager
@@ -69,8 +78,9 @@ def create_app(
     for kind in (DomainError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answer)
     app.include_router(health)
-    for module in (accounts, courses, submissions, leaderboard, grading):
+    for module in (*_API, *_PAGES):
         app.include_router(module.router)
+    site.install(app)
     return app
 
 

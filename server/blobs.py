@@ -27,7 +27,7 @@ class BlobStore:
         self.folder = folder
 
     def path(self, sha256: str) -> Path:
-        """Where a blob of that digest lies or would lie; raises `MissingBlobError` for anything but a digest."""
+        """Where a blob of that digest would lie; raises `MissingBlobError` for what is no digest."""
         if not _DIGEST.fullmatch(sha256):
             raise MissingBlobError(sha256[:80])
         return self.folder / sha256[:2] / sha256
@@ -76,7 +76,7 @@ class BlobStore:
 
 
 def keep(session: Session, store: BlobStore, data: bytes) -> str:
-    """Store a content and note it in the database; returns its digest. Contents without a note may be pruned."""
+    """Store a content and note it in the database; returns its digest. What has no note may be pruned."""
     sha256 = store.put(data)
     if session.get(Blob, sha256) is None:
         insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert

@@ -9,7 +9,7 @@ from server.settings import Settings
 
 
 def configure(settings: Settings) -> None:
-    """Send structlog and the standard library's loggers to standard error in the form that the settings name."""
+    """Send structlog and the standard loggers to standard error in the form that the settings name."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

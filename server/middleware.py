@@ -1,4 +1,4 @@
-"""What happens to every request before and after its endpoint: limits, origin, headers, one line in the log."""
+"""What happens to every request around its endpoint: limits, origin, headers, one line in the log."""
 
 import secrets
 import time

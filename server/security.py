@@ -119,7 +119,7 @@ def form_token_matches(settings: Settings, cookie: str, token: str) -> bool:
 
 
 def same_origin(settings: Settings, request: HTTPConnection) -> bool | None:
-    """Whether a page of this site sent the request: by `Origin`, or `Sec-Fetch-Site`; None if neither came."""
+    """Whether our page sent the request: by `Origin` or `Sec-Fetch-Site`; None if neither came."""
     origin = request.headers.get("origin")
     if origin is not None:
         return urlsplit(origin).netloc in {request.headers.get("host"), urlsplit(settings.public_url).netloc}

@@ -70,12 +70,12 @@ class Settings(BaseSettings):
     attempt_limit: int | None = Field(
         default=None,
         ge=1,
-        description="Gradings a team may use on an assignment that sets no limit itself; unlimited if empty.",
+        description="Gradings a team may use on an assignment that sets none; empty: no limit.",
     )
     device_seconds_per_day: float | None = Field(
         default=None,
         gt=0,
-        description="Device seconds a student may use a day on an assignment that sets none; unlimited if empty.",
+        description="Device seconds a student may use a day where the assignment sets none; empty: no limit.",
     )
     queued_per_team: int = Field(
         default=20, ge=1, description="Unfinished submissions that one team may have in one assignment."

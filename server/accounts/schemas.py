@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from server.accounts.service import DEFAULT_SCOPES
 from server.schemas import Body
 
 
@@ -21,7 +20,7 @@ class TokenBody(Body):
     """A token to create; with name and password where no session or token comes with the request."""
 
     name: str = Field(min_length=1, max_length=64)
-    scopes: Sequence[Literal["read", "submit", "staff"]] = Field(default=DEFAULT_SCOPES, min_length=1)
+    scopes: Sequence[Literal["read", "submit", "staff"]] = Field(default=("read", "submit"), min_length=1)
     expires: AwareDatetime | None = None
     login: str | None = Field(default=None, max_length=254)
     password: str | None = Field(default=None, max_length=1024)

@@ -36,7 +36,7 @@ def create_user(
 ) -> User:
     """Create a user; without a password nobody can log in as them until one is set.
 
-    Raises `Invalid` for a login, name or password that is not acceptable, `Conflict` if login or e-mail is taken.
+    Raises `Invalid` for what is not acceptable, `Conflict` if login or e-mail is taken.
     """
     login = login.strip().lower()
     name = name.strip()
@@ -81,8 +81,8 @@ def log_in(
 ) -> User:
     """The user with that name and password.
 
-    Raises `LoginFailed`, or `TooManyLogins` once a name or a network address has failed too often in the window.
-    A password is checked for unknown names too, so that the time of the answer says nothing.
+    Raises `LoginFailed`, or `TooManyLogins` once a name or an address has failed too often in the window. A
+    password is checked for unknown names too, so that the time of the answer says nothing.
     """
     now = now or utc_now()
     login = login.strip().lower()[:64]
@@ -139,7 +139,7 @@ def create_token(
     scopes: Sequence[str] = DEFAULT_SCOPES,
     expires: datetime | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create an API token; the secret is returned once and not kept. Raises `Invalid` for an unknown scope."""
+    """Create an API token; its secret is returned once and not kept. Raises `Invalid`."""
     if not 1 <= len(name) <= 64:
         raise Invalid(field="name", why="1 to 64 characters", why_zh="须为 1 至 64 个字符")
     unknown = sorted(set(scopes) - set(SCOPES))

@@ -183,7 +183,7 @@ def publish(
     attempt_limit: Annotated[int | None, Form(ge=1)] = None,
     device_seconds_per_day: Annotated[float | None, Form(gt=0), Field(allow_inf_nan=False)] = None,
 ) -> VersionOut:
-    """Publish a bundle, made by `solmark`, as the current version of its assignment (admins of the course)."""
+    """Publish a bundle as the current version of its assignment (admins of the course)."""
     course = service.staff_course(session, slug, user, least=Role.ADMIN)
     packed = archive.file.read(settings.bundle_bytes + 1)
     described = manifest.file.read(MAX_MANIFEST + 1)

@@ -75,7 +75,7 @@ def create_course(
     public_boards: bool = False,
     by: User | None,
 ) -> Course:
-    """Create a course; who creates it becomes its admin. Raises `Invalid`, or `Conflict` for a slug in use."""
+    """Create a course; who creates it becomes its admin. Raises `Invalid` or `Conflict`."""
     if not _SLUG.fullmatch(slug) or len(slug) > 64:
         raise Invalid(
             field="slug", why="lower-case words joined by hyphens", why_zh="须为以连字符连接的小写单词"
@@ -237,15 +237,16 @@ def publish_bundle(
     manifest: bytes | str,
     *,
     by: User,
-    opens: datetime | None | Unset = UNSET,
-    closes: datetime | None | Unset = UNSET,
-    attempt_limit: int | None | Unset = UNSET,
-    device_seconds_per_day: float | None | Unset = UNSET,
+    opens: datetime | Unset | None = UNSET,
+    closes: datetime | Unset | None = UNSET,
+    attempt_limit: int | Unset | None = UNSET,
+    device_seconds_per_day: float | Unset | None = UNSET,
 ) -> AssignmentVersion:
     """Make a bundle the current version of its assignment, which is created if the course lacks it.
 
-    Only the manifest and plain files are read; the assignment's code never runs here. A digest published before is put back.
-    Dates and limits that are not given stay as they were. Raises `BundleRefused` or `Invalid`.
+    Only the manifest and plain files are read; the assignment's code never runs here. A digest that was
+    published before is put back. Dates and limits that are not given stay as they were. Raises `BundleRefused`
+    or `Invalid`.
     """
     content = unpack(archive, manifest)
     found = content.manifest
@@ -305,10 +306,10 @@ def set_dates(
     assignment: Assignment,
     *,
     by: User,
-    opens: datetime | None | Unset = UNSET,
-    closes: datetime | None | Unset = UNSET,
-    attempt_limit: int | None | Unset = UNSET,
-    device_seconds_per_day: float | None | Unset = UNSET,
+    opens: datetime | Unset | None = UNSET,
+    closes: datetime | Unset | None = UNSET,
+    attempt_limit: int | Unset | None = UNSET,
+    device_seconds_per_day: float | Unset | None = UNSET,
 ) -> None:
     """Change dates and limits; None clears one (no date; the server's default limit). Raises `Invalid`."""
     given = {

@@ -38,24 +38,27 @@ def publish_nothing(job: Job) -> None:
 
 
 def publish_after_commit(session: Session, job: Job) -> None:
-    """Ask for a job to be published when (and only if) the session's transaction commits. Equal jobs merge."""
+    """Have a job published when (and only if) the session's transaction commits. Equal jobs merge."""
     jobs: list[Job] = session.info.setdefault(_JOBS, [])
     if job not in jobs:
         jobs.append(job)
 
 
 class Database:
-    """An engine with its two kinds of transaction. `publish` receives the jobs of committed transactions."""
+    """An engine with its two kinds of transaction. `publish` receives the jobs of committed transactions.
+
+    `writer` is the same engine for transactions that write.
+    """
 
     def __init__(self, url: str, *, pool: int = 20, publish: Publisher = publish_nothing) -> None:
         self.engine = _engine(url, pool)
         self.publish = publish
-        self._writer = self.engine.execution_options(**{_WRITES: True})
+        self.writer = self.engine.execution_options(**{_WRITES: True})
 
     @contextmanager
     def begin(self) -> Iterator[Session]:
-        """A transaction that may write: commits at the end, rolls back on an error (unless it keeps writes)."""
-        with Session(self._writer, expire_on_commit=False) as session:
+        """A transaction that may write: commits at the end, rolls back on an error that keeps no writes."""
+        with Session(self.writer, expire_on_commit=False) as session:
             try:
                 yield session
             except DomainError as error:

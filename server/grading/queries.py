@@ -30,7 +30,7 @@ _DISPATCH_LOCK = 0x50_1A_4B
 
 
 def lock_submission(session: Session, submission_id: int) -> Submission:
-    """The submission, fresh, and locked until the transaction ends: it guards its attempts and results too."""
+    """The submission, fresh and locked until the transaction ends: it guards attempts and results too."""
     return session.scalars(
         select(Submission)
         .where(Submission.id == submission_id)
@@ -46,10 +46,10 @@ def lock_dispatch(session: Session) -> None:
 
 
 def ranking(hardware: str, now: datetime, *conditions: ColumnElement[bool]) -> Subquery:
-    """The queue of a hardware class, fairest first: columns id, expected_seconds, turn (within the team), place.
+    """The queue of a hardware class, fairest first: columns id, expected_seconds, turn (in the team), place.
 
-    Each team's first come before anybody's second; then who has waited too long, interactive before rejudge, who
-    used least device time lately, who came first.
+    Each team's first come before anybody's second; then who has waited too long, interactive before rejudge,
+    who used least device time lately, who came first.
     """
     recent = (
         select(Attempt.team_id, func.sum(Attempt.device_seconds).label("seconds"))
@@ -82,7 +82,7 @@ def ranking(hardware: str, now: datetime, *conditions: ColumnElement[bool]) -> S
 
 
 def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> Sequence[Submission]:
-    """The next submissions to dispatch, locked: at most one of each team, and none of a team that has one under way.
+    """The next submissions to dispatch, locked: at most one of each team, none of a team with one under way.
 
     Rows that another transaction holds (a cancel, a second dispatcher) are passed over.
     """

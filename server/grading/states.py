@@ -98,21 +98,21 @@ ATTEMPT_TRANSITIONS: Mapping[tuple[AttemptState, AttemptEvent], AttemptState] = 
 }  # fmt: skip
 
 
-class IllegalTransition(ValueError):
+class TransitionError(ValueError):
     """The event cannot happen in that state."""
 
 
 def next_submission(state: SubmissionState, event: SubmissionEvent) -> SubmissionState:
-    """The state after the event; raises `IllegalTransition`."""
+    """The state after the event; raises `TransitionError`."""
     try:
         return SUBMISSION_TRANSITIONS[state, event]
     except KeyError:
-        raise IllegalTransition(f"a submission in state {state} cannot {event}") from None
+        raise TransitionError(f"a submission in state {state} cannot {event}") from None
 
 
 def next_attempt(state: AttemptState, event: AttemptEvent) -> AttemptState:
-    """The state after the event; raises `IllegalTransition`."""
+    """The state after the event; raises `TransitionError`."""
     try:
         return ATTEMPT_TRANSITIONS[state, event]
     except KeyError:
-        raise IllegalTransition(f"an attempt in state {state} cannot {event}") from None
+        raise TransitionError(f"an attempt in state {state} cannot {event}") from None

@@ -21,7 +21,7 @@ class Best:
 def best_scores(
     session: Session, assignment: Assignment, digest: str, hardware: str, devices: int
 ) -> Sequence[Best]:
-    """Each student team's best ranked score by its pessimistic end, best first; earlier ones first among equals."""
+    """Each student team's best ranked score by its pessimistic end; best first, then earliest."""
     order = func.row_number().over(
         partition_by=Score.team_id, order_by=(Score.low.desc(), Score.fraction.desc(), Score.submission_id)
     )

@@ -137,7 +137,7 @@ def cancel(submission_id: str, session: Db, user: SubmittingUser) -> SubmissionO
 
 @router.post(f"{_ONE}/rerun")
 def rerun(submission_id: str, session: Db, user: SubmittingUser, settings: AppSettings) -> SubmissionOut:
-    """Queue a final submission again: its author after a grader error or a cancellation, staff at any time."""
+    """Queue a final submission again: its author after a grader error or cancellation, staff at any time."""
     found = service.get(session, submission_id, user)
     service.rerun(session, settings, found, by=user)
     return SubmissionOut.of(found, grading.place(session, settings, found))

@@ -119,7 +119,7 @@ def create(
 
 
 def get(session: Session, public_id: str, user: User) -> Submission:
-    """A submission of the user's team, or of a course whose staff the user is; raises `NotFound` for others."""
+    """A submission of the user's team, or of a course whose staff the user is; raises `NotFound`."""
     submission = queries.by_public_id(session, public_id)
     if submission is None:
         raise NotFound(what="submission")
@@ -182,7 +182,7 @@ def report(session: Session, submission: Submission, *, staff: bool) -> contract
 
 
 def cancel(session: Session, submission: Submission, *, by: User, now: datetime | None = None) -> None:
-    """Stop an unfinished submission; it costs nothing. A rejudge is stopped by staff only. Raises `WrongState`."""
+    """Stop an unfinished submission at no cost; a rejudge is stopped by staff only. Raises `WrongState`."""
     if submission.reason is Reason.REJUDGE and not viewer_is_staff(session, submission, by):
         raise Forbidden(needs=f"staff of the course {submission.course.slug}")
     grading.cancel(session, submission, by=by, now=now)
@@ -193,8 +193,8 @@ def rerun(
 ) -> None:
     """Queue a final submission again.
 
-    Its author may do so after a grader error or a cancellation, within the quotas; staff at any time, which costs
-    the student nothing. Raises `WrongState`, `Forbidden` or what quotas raise.
+    Its author may do so after a grader error or a cancellation, within the quotas; staff at any time, which
+    costs the student nothing. Raises `WrongState`, `Forbidden` or what quotas raise.
     """
     now = now or utc_now()
     if viewer_is_staff(session, submission, by):

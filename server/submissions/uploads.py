@@ -35,7 +35,7 @@ class Upload:
 async def read_upload(request: Request) -> Upload:
     """The submission in a request's body.
 
-    A form has parts `files`, or fields `source` and `filename`; `mode`, `language` and `hardware` are optional.
+    A form has parts `files`, or fields `source` and `filename`; `mode`, `language`, `hardware` are optional.
     Raises `FilesRefused`, `Invalid` or `RequestValidationError`.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -15,7 +15,7 @@ from server.grading.states import SubmissionState
 
 
 class Submission(Base):
-    """One hand-in of a team. `public_id` is random and stands in addresses; `number` counts within the team."""
+    """One hand-in of a team. `public_id` is random and stands in addresses; `number` counts in the team."""
 
     __tablename__ = "submissions"
     __table_args__ = (

@@ -1,0 +1,95 @@
+"""Changes of state, and all that goes with each: who is told, what is written down, what it costs.
+
+The submission's row is the lock for everything about it: whoever changes an attempt locks it first.
+"""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlalchemy.orm import Session
+
+from grader.contract import Text, Verdict
+from server.courses.bundles import manifest_of, target_of
+from server.db.audit import record
+from server.db.models import Attempt, Submission
+from server.db.session import Job, publish_after_commit
+from server.grading import queries
+from server.grading.states import AttemptEvent, SubmissionEvent, next_attempt, next_submission
+from server.settings import Settings
+
+DEADLINE_SLACK = 60.0
+"""Seconds that an attempt may take beyond its limit: fetching, starting, sending the Report."""
+
+
+def lock_by_token(session: Session, token: str) -> tuple[Submission | None, Attempt | None]:
+    """The attempt of a token and its submission, locked and fresh."""
+    found = queries.attempt_by_token(session, token) if token else None
+    if found is None:
+        return None, None
+    submission = queries.lock_submission(session, found.submission_id)
+    return submission, queries.refresh_attempt(session, found.id)
+
+
+def move(session: Session, submission: Submission, event: SubmissionEvent) -> None:
+    """The submission's next state; whoever follows it is told after the commit."""
+    submission.state = next_submission(submission.state, event)
+    publish_after_commit(session, Job("changed", {"submission": submission.public_id}))
+
+
+def finish_attempt(attempt: Attempt, event: AttemptEvent, now: datetime) -> None:
+    """End an attempt; its device time counts for fairness, whatever the outcome."""
+    attempt.state = next_attempt(attempt.state, event)
+    attempt.finished = now
+    if attempt.started is not None:
+        attempt.device_seconds = (
+            max(0.0, (now - attempt.started).total_seconds()) * attempt.submission.devices
+        )
+
+
+def deadline(settings: Settings, submission: Submission, start: datetime) -> datetime:
+    """When an attempt that starts at `start` is over, whatever its worker says."""
+    target = target_of(manifest_of(submission.version), submission.hardware)
+    wall = (target.limits.wall_seconds if target is not None else None) or 0.0
+    return start + timedelta(seconds=max(settings.job_seconds, wall) + DEADLINE_SLACK)
+
+
+def fail(
+    session: Session,
+    settings: Settings,
+    submission: Submission,
+    verdict: Verdict,
+    message: Text,
+    now: datetime,
+) -> Literal["requeued", "given_up"]:
+    """An attempt failed through no fault of the student: try again, or give up after `max_attempts`."""
+    submission.failed_attempts += 1
+    if submission.failed_attempts < settings.max_attempts:
+        move(session, submission, SubmissionEvent.RETURN)
+        publish_after_commit(session, Job("dispatch"))
+        return "requeued"
+    give_up(session, submission, verdict, message, now)
+    return "given_up"
+
+
+def give_up(session: Session, submission: Submission, verdict: Verdict, message: Text, now: datetime) -> None:
+    """The end as a grader error: staff see it in the audit log, the student pays nothing."""
+    move(session, submission, SubmissionEvent.GIVE_UP)
+    conclude(submission, verdict, message, now)
+    record(
+        session, "submission.grader_error", submission.public_id, actor=None, course_id=submission.course_id,
+        verdict=verdict.value, code=message.code,
+    )  # fmt: skip
+    publish_after_commit(session, Job("dispatch"))
+
+
+def conclude(submission: Submission, verdict: Verdict, message: Text, now: datetime) -> None:
+    """Write down how grading ended."""
+    submission.verdict = verdict
+    submission.failure_class = verdict.failure_class
+    submission.message = {"code": message.code, "en": clean(message.en), "zh": clean(message.zh)}
+    submission.finished = now
+
+
+def clean(text: str) -> str:
+    """PostgreSQL stores no NUL in text."""
+    return text.replace("\0", "\ufffd")

@@ -1,0 +1,198 @@
+"""The queue: who is next, what a worker is sent, where a submission stands, and repair of what got lost."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Literal
+
+import structlog
+from sqlalchemy.orm import Session
+
+from grader import contract
+from grader.contract import JobSpec, Mode, SourceFile, Target, Text, Verdict
+from server.courses.bundles import manifest_of, target_of
+from server.db.base import utc_now
+from server.db.models import Attempt, Submission
+from server.db.session import Job, publish_after_commit
+from server.grading import queries
+from server.grading.lifecycle import deadline, fail, finish_attempt, move
+from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent
+from server.security import new_secret
+from server.settings import Settings
+
+SWEEP_BATCH = 500
+_LOST = Text(
+    code="worker_lost",
+    en="The machine that graded this stopped answering. It cost you nothing; staff have been told.",
+    zh="评测机器失去响应。本次不计入您的次数，已通知教学人员。",
+)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a queued submission stands: how many go first, and the seconds until it probably starts."""
+
+    ahead: int
+    expected_seconds: float | None
+    """None: no worker of that hardware is alive."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What one sweep did, in numbers of attempts."""
+
+    republished: int = 0
+    requeued: int = 0
+    given_up: int = 0
+
+
+def dispatch(
+    session: Session, settings: Settings, *, hardware: str | None = None, now: datetime | None = None
+) -> list[JobSpec]:
+    """Open attempts for the fairest submissions, as many as there are free workers plus one for each class.
+
+    Their jobs are published after the commit (`Job("run")`); none for a class without live workers.
+    """
+    now = now or utc_now()
+    classes = [hardware] if hardware else queries.queued_hardware(session)
+    specs = []
+    for name in sorted(classes):
+        queries.lock_dispatch(session)
+        alive = _live_workers(session, settings, name, now)
+        room = alive + 1 - queries.count_attempts(session, name) if alive else 0
+        if room > 0:
+            for submission in queries.choose_next(session, name, room, now):
+                attempt = open_attempt(session, settings, submission, now=now)
+                specs.append(_publish(session, attempt))
+    return specs
+
+
+def open_attempt(
+    session: Session, settings: Settings, submission: Submission, *, now: datetime | None = None
+) -> Attempt:
+    """A new attempt at a queued submission (locked by the caller), with a lease and a token of its own."""
+    now = now or utc_now()
+    move(session, submission, SubmissionEvent.DISPATCH)
+    attempt = Attempt(
+        course_id=submission.course_id,
+        team_id=submission.team_id,
+        submission=submission,
+        number=queries.last_attempt_number(session, submission) + 1,
+        token=new_secret(),
+        reason=submission.reason,
+        hardware=submission.hardware,
+        state=AttemptState.PUBLISHED,
+        opened=now,
+        published=now,
+        lease_until=now + timedelta(seconds=settings.pickup_seconds),
+        deadline=deadline(settings, submission, now + timedelta(seconds=settings.queue_seconds)),
+    )
+    session.add(attempt)
+    session.flush()
+    return attempt
+
+
+def job_spec(attempt: Attempt) -> JobSpec:
+    """The job of an attempt as it goes over the wire."""
+    submission = attempt.submission
+    manifest = manifest_of(submission.version)
+    target = target_of(manifest, submission.hardware)
+    return JobSpec(
+        submission=submission.public_id,
+        attempt=attempt.number,
+        token=attempt.token,
+        mode=submission.mode,
+        reason=attempt.reason,
+        assignment=manifest.id,
+        bundle=manifest.digest,
+        files=tuple(
+            SourceFile(name=file.name, sha256=file.sha256, size=file.size) for file in submission.files
+        ),
+        language=contract.Language(submission.language),
+        target=Target(hardware=submission.hardware, devices=submission.devices),
+        limits=target.limits if target is not None else contract.JobLimits(),
+        deadline=attempt.deadline.timestamp(),
+    )
+
+
+def expected_seconds(session: Session, assignment_id: int, hardware: str, mode: Mode) -> float | None:
+    """Device seconds that the last submissions of that kind took on average; None if there were none."""
+    return queries.average_seconds(session, assignment_id, hardware, mode.value)
+
+
+def place(
+    session: Session, settings: Settings, submission: Submission, *, now: datetime | None = None
+) -> Place | None:
+    """Where the submission stands in the queue; None if it is not waiting."""
+    now = now or utc_now()
+    before = queries.queue_before(session, submission, now)
+    if before is None:
+        return None
+    ahead, seconds = before
+    alive = _live_workers(session, settings, submission.hardware, now)
+    under_way = queries.count_attempts(session, submission.hardware)
+    if not alive:
+        return Place(ahead + under_way, None)
+    waiting = seconds + under_way * submission.expected_seconds
+    free = alive > under_way + ahead
+    return Place(ahead + under_way, 0.0 if free else float(ceil(waiting / alive)))
+
+
+def sweep(session: Session, settings: Settings, *, now: datetime | None = None) -> Sweep:
+    """Repair what messages or workers lost; call it every few seconds.
+
+    A published job that nobody claimed is published again under the same token if a worker is idle, and goes
+    back to the queue if none is alive. A claimed job whose lease is over is lost: the submission is queued again,
+    or ends as a grader error after `max_attempts`.
+    """
+    now = now or utc_now()
+    counts = {"republished": 0, "requeued": 0, "given_up": 0}
+    for attempt_id, submission_id in queries.expired(session, now, SWEEP_BATCH):
+        submission = queries.lock_submission(session, submission_id)
+        attempt = queries.refresh_attempt(session, attempt_id)
+        if not attempt.state.is_open or attempt.lease_until >= now:
+            continue  # Somebody was faster.
+        if attempt.state is AttemptState.PUBLISHED:
+            done: str | None = _sweep_unclaimed(session, settings, submission, attempt, now)
+        else:
+            _log.warning(
+                "lease expired", submission=submission.public_id, attempt=attempt.number, node=attempt.node
+            )
+            finish_attempt(attempt, AttemptEvent.EXPIRE, now)
+            done = fail(session, settings, submission, Verdict.GRADER_ERROR, _LOST, now)
+        if done:
+            counts[done] += 1
+    publish_after_commit(session, Job("dispatch"))
+    return Sweep(**counts)
+
+
+def _live_workers(session: Session, settings: Settings, hardware: str, now: datetime) -> int:
+    return queries.live_workers(session, hardware, now - timedelta(seconds=settings.worker_silent_seconds))
+
+
+def _publish(session: Session, attempt: Attempt) -> JobSpec:
+    spec = job_spec(attempt)
+    job = Job("run", {"spec": spec.model_dump_json(), "hardware": attempt.hardware})
+    publish_after_commit(session, job)
+    return spec
+
+
+def _sweep_unclaimed(
+    session: Session, settings: Settings, submission: Submission, attempt: Attempt, now: datetime
+) -> Literal["republished", "requeued"] | None:
+    alive = _live_workers(session, settings, attempt.hardware, now)
+    if not alive:
+        # Else messages would pile up for workers that may never come.
+        finish_attempt(attempt, AttemptEvent.EXPIRE, now)
+        move(session, submission, SubmissionEvent.RETURN)
+        return "requeued"
+    attempt.lease_until = now + timedelta(seconds=settings.pickup_seconds)
+    busy = queries.count_attempts(session, attempt.hardware, Attempt.state == AttemptState.RUNNING)
+    waited = (now - attempt.published).total_seconds()
+    if busy >= alive and waited < settings.queue_seconds:
+        return None  # Its turn has not come: the message waits behind the jobs that run.
+    attempt.published = now
+    attempt.deadline = deadline(settings, submission, now + timedelta(seconds=settings.queue_seconds))
+    _publish(session, attempt)
+    return "republished"

@@ -49,7 +49,7 @@ def run(backend: BubblewrapBackend, python: Callable[[str], list[str]]) -> Calla
 
 @pytest.fixture
 def start(backend: BubblewrapBackend, python: Callable[[str], list[str]]) -> Callable[..., Process]:
-    """start(Python code or arguments, limits=SMALL, **fields of Command) -> Process, to be closed by the test."""
+    """start(Python code or arguments, limits=SMALL, **fields of Command) -> Process; the test closes it."""
 
     def start(program: str | list[str], limits: Limits = SMALL, **fields: Any) -> Process:
         argv = python(program) if isinstance(program, str) else program

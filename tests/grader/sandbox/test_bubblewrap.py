@@ -37,9 +37,7 @@ def test_kernel_sees_an_unprivileged_uid_of_its_own(
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-def test_two_sessions_never_share_a_uid(
-    start: Start, host_status: Callable[[int], dict[str, str]]
-) -> None:
+def test_two_sessions_never_share_a_uid(start: Start, host_status: Callable[[int], dict[str, str]]) -> None:
     processes = [start(WAIT) for _ in range(3)]
     try:
         uids = {host_status(process.host_pid)["Uid"].split()[0] for process in processes}
@@ -53,7 +51,7 @@ def test_environment_is_only_what_was_given(run: Run, monkeypatch: pytest.Monkey
     monkeypatch.setenv("SECRET_OF_THE_JUDGE", "1")
     outcome = run("import os; print(sorted(os.environ.items()))", environment={"GIVEN": "a b=c"})
     expected = {"GIVEN": "a b=c", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}
-    expected |= dict.fromkeys(("HOME", "PWD", "TMPDIR"), "/tmp")  # noqa: S108
+    expected |= dict.fromkeys(("HOME", "PWD", "TMPDIR"), "/tmp")
     assert outcome.text.strip() == str(sorted(expected.items()))
 
 
@@ -64,8 +62,9 @@ def test_only_the_given_descriptors_are_open(run: Run, tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY)
     code = """
         import os
-        held = [n for n in map(int, os.listdir('/proc/self/fd')) if n in (7, 200) or os.path.exists(f'/proc/self/fd/{n}')]
-        print(sorted(held), os.readlink('/proc/self/fd/0'))
+        # The descriptor that lists the folder is gone when the list is looked at.
+        held = [name for name in os.listdir('/proc/self/fd') if os.path.lexists('/proc/self/fd/' + name)]
+        print(sorted(map(int, held)), os.readlink('/proc/self/fd/0'))
         os.write(200, b'through the pipe')
     """
     try:
@@ -121,12 +120,10 @@ def test_cpus_are_those_given_and_stay(run: Run) -> None:
     code = """
         import os
         print(sorted(os.sched_getaffinity(0)))
-        try:
-            os.sched_setaffinity(0, range(os.cpu_count()))
-        except PermissionError:
-            print('refused')
+        os.sched_setaffinity(0, range(os.cpu_count()))
+        print(sorted(os.sched_getaffinity(0)))
     """
-    assert run(code, cpus=frozenset({cpu})).text == f"[{cpu}]\nrefused\n"
+    assert run(code, cpus=frozenset({cpu})).text == f"[{cpu}]\n" * 2
 
 
 def test_limits_need_not_be_asked_for(run: Run) -> None:

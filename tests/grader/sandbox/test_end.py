@@ -88,7 +88,9 @@ def test_daemon_ends_with_its_program(run: Run) -> None:
     assert alive(uid) == []
 
 
-@pytest.mark.parametrize("program", [LEADER_GONE, STOPPED, DEAF, TRACED], ids=["leader-gone", "stopped", "deaf", "traced"])
+@pytest.mark.parametrize(
+    "program", [LEADER_GONE, STOPPED, DEAF, TRACED], ids=["leader-gone", "stopped", "deaf", "traced"]
+)
 def test_nothing_outlives_a_kill(
     start: Start,
     line_of: Ready,
@@ -145,7 +147,7 @@ def test_fifty_starts_leave_nothing(
 ) -> None:
     def state() -> tuple[int, str, set[str], int]:
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
-        descriptors = len(os.listdir("/proc/self/fd"))
+        descriptors = len(list(Path("/proc/self/fd").iterdir()))
         return descriptors, children, session_cgroups(os.getpid()), threading.active_count()
 
     mounts = Path("/proc/self/mountinfo").read_text()

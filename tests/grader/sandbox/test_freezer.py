@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from grader.sandbox import cgroup, freezer, hierarchy
-from grader.sandbox.base import FreezeTimeoutError, Freezer, Limits, Process
+from grader.sandbox.base import Freezer, FreezeTimeoutError, Limits, Process
 
 BUSY = "print('ready', flush=True)\nwhile True: pass"
 TIMERS = """
@@ -63,7 +63,9 @@ def test_cpu_time_stands_still(
 
 
 def test_output_stops_while_frozen(start: Callable[..., Process], line_of: Callable[[Process], str]) -> None:
-    process = start("import os, time\nprint('ready', flush=True)\nwhile True: os.write(1, b'x'); time.sleep(0.0005)")
+    process = start(
+        "import os, time\nprint('ready', flush=True)\nwhile True: os.write(1, b'x'); time.sleep(0.0005)"
+    )
     try:
         line_of(process)
         assert process.freezer is not None

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
+
 from grader.sandbox.base import MIB, Limit, Limits, Process
 from grader.sandbox.bubblewrap import BubblewrapBackend
 from grader.sandbox.trial import Outcome
@@ -50,15 +51,19 @@ def test_memory_counts_all_processes_together(run: Run) -> None:
     assert outcome.exit.usage.oom_kills >= 2
 
 
-@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])  # noqa: S108
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])
 def test_memory_counts_files_in_scratch(run: Run, folder: str) -> None:
-    code = f"open('{folder}/big', 'wb').write(bytes(100 << 20)); held = bytearray(b'x') * (60 << 20); print('held')"
+    code = f"""
+        open('{folder}/big', 'wb').write(bytes(100 << 20))
+        held = bytearray(b'x') * (60 << 20)
+        print('held')
+    """
     outcome = run(code, limits=limits(disk_bytes=200 * MIB, shm_bytes=200 * MIB))
     assert outcome.exit.out_of_memory
     assert outcome.text == ""
 
 
-@pytest.mark.parametrize(("folder", "size"), [("/tmp", 8 * MIB), ("/dev/shm", 4 * MIB)])  # noqa: S108
+@pytest.mark.parametrize(("folder", "size"), [("/tmp", 8 * MIB), ("/dev/shm", 4 * MIB)])
 def test_disk_is_full_at_the_limit(run: Run, folder: str, size: int) -> None:
     code = f"""
         import os
@@ -73,7 +78,7 @@ def test_disk_is_full_at_the_limit(run: Run, folder: str, size: int) -> None:
     assert run(code, limits=LIMITS).text == f"{size} No space left on device\n"
 
 
-@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])  # noqa: S108
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])
 def test_files_run_out_at_the_limit(run: Run, folder: str) -> None:
     code = f"""
         count = 0

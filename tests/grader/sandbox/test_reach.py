@@ -21,7 +21,10 @@ def test_files_of_the_host_are_out_of_reach(run: Run, tmp_path: Path) -> None:
     secret.write_text("hidden")
     paths = [
         *("/etc/shadow", "/etc/passwd-", "/root/.bashrc", "/run", "/var", "/home", "/boot", "/sys/kernel"),
-        *(str(path) for path in (secret, checkout / "pyproject.toml", checkout / "grader", checkout / ".git")),
+        *(
+            str(path)
+            for path in (secret, checkout / "pyproject.toml", checkout / "grader", checkout / ".git")
+        ),
     ]
     code = f"import os; print([path for path in {paths} if os.path.lexists(path)])"
     assert run(code).text == "[]\n"
@@ -30,7 +33,7 @@ def test_files_of_the_host_are_out_of_reach(run: Run, tmp_path: Path) -> None:
 def test_root_and_system_are_read_only(run: Run) -> None:
     code = """
         import os
-        for path in ('/', '/usr', '/etc', '/dev', '/usr/bin', '/proc', '/proc/sys/kernel', '/sys/devices/system/cpu'):
+        for path in '/ /usr /etc /dev /usr/bin /proc /proc/sys/kernel /sys/devices/system/cpu'.split():
             try:
                 open(os.path.join(path, 'new'), 'w')
             except OSError:
@@ -41,7 +44,9 @@ def test_root_and_system_are_read_only(run: Run) -> None:
 
 
 def test_stubs_stand_in_for_the_user_database(run: Run) -> None:
-    code = "import getpass, os, pwd; print(getpass.getuser(), len(pwd.getpwall()), sorted(os.listdir('/etc')))"
+    code = (
+        "import getpass, os, pwd; print(getpass.getuser(), len(pwd.getpwall()), sorted(os.listdir('/etc')))"
+    )
     found = "['alternatives', 'group', 'hosts', 'ld.so.cache', 'nsswitch.conf', 'passwd']"
     assert run(code).text.strip() == f"candidate 2 {found}"
 
@@ -61,7 +66,7 @@ def test_scratch_is_private_and_does_not_run_over(run: Run, tmp_path: Path) -> N
     expected = "[] 0o41777\n[] 0o41777\n"
     assert run(code).text == expected
     assert run(code).text == expected
-    assert not Path("/dev/shm/left-behind").exists()  # noqa: S108
+    assert not Path("/dev/shm/left-behind").exists()
 
 
 def test_other_processes_are_invisible(run: Run) -> None:
@@ -90,13 +95,14 @@ def test_init_of_the_namespace_cannot_be_touched(run: Run) -> None:
             print(libc.ptrace(attach, 1, 0, 0), os.strerror(ctypes.get_errno()))
         for name in ('mem', 'environ', 'maps', 'fd', 'root', 'cwd'):
             try:
-                os.stat('/proc/1/' + name + '/.') if name in ('root', 'cwd', 'fd') else open('/proc/1/' + name).read(1)
+                path = '/proc/1/' + name
+                os.stat(path + '/.') if name in ('root', 'cwd', 'fd') else open(path).read(1)
                 print(name)
             except PermissionError:
                 pass
     """
     outcome = run(code)
-    assert outcome.text == "-1 Operation not permitted\n" * 2 + "fd\n" * 0, outcome.stderr
+    assert outcome.text == "-1 Operation not permitted\n" * 2, outcome.stderr
 
 
 @pytest.mark.parametrize("network", ["none", "loopback"])
@@ -107,8 +113,12 @@ def test_hosts_network_is_unreachable(run: Run, network: str) -> None:
         port = tcp.getsockname()[1]
         code = f"""
             import socket
-            for family, address in [(socket.AF_INET, ('127.0.0.1', {port})), (socket.AF_INET, ('169.254.169.254', 80)),
-                                    (socket.AF_INET6, ('::1', {port})), (socket.AF_UNIX, '\\0solmark-test-abstract')]:
+            for family, address in [
+                (socket.AF_INET, ('127.0.0.1', {port})),
+                (socket.AF_INET, ('169.254.169.254', 80)),
+                (socket.AF_INET6, ('::1', {port})),
+                (socket.AF_UNIX, '\\0solmark-test-abstract'),
+            ]:
                 try:
                     with socket.socket(family) as s:
                         s.settimeout(3)

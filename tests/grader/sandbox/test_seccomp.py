@@ -1,0 +1,194 @@
+"""The system call filter: what it refuses and kills, and what must go on working."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from grader.sandbox.base import Limits
+from grader.sandbox.trial import Outcome
+
+Run = Callable[..., Outcome]
+
+NEW_NAMESPACES = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+
+# x86-64 numbers and arguments that an unfiltered kernel would not refuse with this errno.
+REFUSED = {
+    "ptrace": (101, (0, 0, 0, 0), errno.EPERM),
+    "process_vm_readv": (310, (1, 0, 0, 0, 0, 0), errno.EPERM),
+    "process_vm_writev": (311, (1, 0, 0, 0, 0, 0), errno.EPERM),
+    "pidfd_getfd": (438, (0, 0, 0), errno.EPERM),
+    "io_uring_setup": (425, (1, 0), errno.ENOSYS),
+    "userfaultfd": (323, (1,), errno.EPERM),
+    "perf_event_open": (298, (0, 0, -1, -1, 0), errno.EPERM),
+    "bpf": (321, (0, 0, 0), errno.EPERM),
+    "add_key": (248, (0, 0, 0, 0, 0), errno.EPERM),
+    "request_key": (249, (0, 0, 0, 0), errno.EPERM),
+    "keyctl": (250, (0, 0, 0), errno.EPERM),
+    "mq_open": (240, (0, 0, 0, 0), errno.EPERM),
+    "fallocate": (285, (0, 0, 0, 4096), errno.EOPNOTSUPP),
+    "setns": (308, (0, 0), errno.EPERM),
+    "clone3": (435, (0, 0), errno.ENOSYS),
+    "sched_setscheduler": (144, (0, 0, 0), errno.EPERM),
+    "sched_setattr": (314, (0, 0, 0), errno.EPERM),
+    "setpriority": (141, (0, 0, 10), errno.EPERM),
+    "ioprio_set": (251, (1, 0, 0x6000), errno.EPERM),
+    "name_to_handle_at": (303, (-100, 0, 0, 0, 0), errno.EPERM),
+    "personality": (135, (0x40000,), errno.EPERM),
+    "set_mempolicy": (238, (0, 0, 0), errno.EPERM),
+    "kcmp": (312, (1, 1, 0, 0, 0), errno.EPERM),
+    "fanotify_init": (300, (0, 0), errno.EPERM),
+    "madvise(MADV_REMOVE)": (28, (0, 0, 9), errno.EPERM),
+    "ioctl(TIOCSTI)": (16, (0, 0x5412, 0), errno.EPERM),
+    "socket(AF_VSOCK)": (41, (40, 1, 0), errno.EAFNOSUPPORT),
+    "socket(AF_NETLINK)": (41, (16, 3, 0), errno.EAFNOSUPPORT),
+    "socket(AF_ALG)": (41, (38, 5, 0), errno.EAFNOSUPPORT),
+    "socket(AF_PACKET)": (41, (17, 3, 0), errno.EAFNOSUPPORT),
+    "socket(AF_INET)": (41, (2, 1, 0), errno.EAFNOSUPPORT),
+}
+KILLED = {
+    "mount": 165,
+    "umount2": 166,
+    "pivot_root": 155,
+    "chroot": 161,
+    "fsopen": 430,
+    "open_tree": 428,
+    "move_mount": 429,
+    "open_tree_attr": 467,
+    "kexec_load": 246,
+    "init_module": 175,
+    "finit_module": 313,
+    "reboot": 169,
+    "swapon": 167,
+    "iopl": 172,
+    "open_by_handle_at": 304,
+    "settimeofday": 164,
+    "sethostname": 170,
+    "acct": 163,
+    "quotactl_fd": 443,
+}
+
+CALL = """
+    import ctypes, errno, os
+    libc = ctypes.CDLL(None, use_errno=True)
+    def call(number, *arguments):
+        result = libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
+        return errno.errorcode[ctypes.get_errno()] if result == -1 else result
+"""
+
+
+@pytest.fixture(scope="module")
+def x86() -> None:
+    """System call numbers here are those of x86-64."""
+    assert os.uname().machine == "x86_64"
+
+
+@pytest.mark.usefixtures("x86")
+def test_refused_calls_get_an_errno(run: Run) -> None:
+    calls = {name: (number, arguments) for name, (number, arguments, _) in REFUSED.items()}
+    outcome = run(f"{CALL}    for name, (n, a) in {calls}.items(): print(name, call(n, *a))\n")
+    found = dict(line.rsplit(" ", 1) for line in outcome.text.splitlines())
+    assert found == {name: errno.errorcode[code] for name, (_, _, code) in REFUSED.items()}
+    assert outcome.exit.code == 0
+
+
+@pytest.mark.usefixtures("x86")
+def test_calls_no_honest_program_makes_are_killed(run: Run) -> None:
+    code = f"""{CALL}
+    import signal
+    for name, number in {KILLED}.items():
+        child = os.fork()
+        if child == 0:
+            call(number, 0, 0, 0, 0, 0)
+            os._exit(0)
+        print(name, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    found = dict(line.split() for line in run(code).text.splitlines())
+    assert found == dict.fromkeys(KILLED, str(-signal.SIGSYS))
+
+
+@pytest.mark.usefixtures("x86")
+def test_a_killing_call_of_the_program_itself_is_a_violation(run: Run) -> None:
+    end = run(f"{CALL}    call(165, 0, 0, 0, 0, 0)").exit
+    assert end.syscall_violation
+
+
+@pytest.mark.usefixtures("x86")
+def test_no_namespace_can_be_made(run: Run) -> None:
+    code = f"""{CALL}
+    for flag in {NEW_NAMESPACES}:
+        print(call(272, flag), call(56, flag | 17, 0, 0, 0, 0) if flag > 0xFF else 'EPERM')
+    """
+    assert run(code).text == "EPERM EPERM\n" * len(NEW_NAMESPACES)
+
+
+@pytest.mark.usefixtures("x86")
+def test_other_abis_are_killed(run: Run) -> None:
+    source = r"""
+        #include <cstdlib>
+        int main(int, char** argv) {  // getpid by the numbers of i386 and of x32
+            long result;
+            if (std::atoi(argv[1]) == 32) asm volatile("int $0x80" : "=a"(result) : "a"(20L));
+            else asm volatile("syscall" : "=a"(result) : "a"(0x40000027L) : "rcx", "r11", "memory");
+            return 0;
+        }
+    """
+    build = f"cat > a.cpp <<'EOF'\n{source}\nEOF\ng++ a.cpp -o a || exit; "
+    outcome = run(["/bin/sh", "-c", build + "for abi in 32 64; do ./a $abi; echo $?; done"], limits=Limits())
+    assert outcome.text == f"{128 + signal.SIGSYS}\n" * 2, outcome.stderr
+
+
+def test_pytorch_works(run: Run) -> None:
+    code = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(256, 256, requires_grad=True)
+(torch.nn.functional.gelu(x @ x) .sum()).backward()
+torch.set_num_threads(2)
+y = torch.randn(1000, 1000)
+print(bool(torch.isfinite(x.grad).all()), (y @ y).shape[0], torch.get_num_threads())
+"""
+    outcome = run([sys.executable, "-W", "error", "-c", code], limits=Limits())
+    assert outcome.text == "True 1000 2\n", outcome.stderr
+    assert outcome.stderr == b""
+
+
+def test_cpp_with_openmp_compiles_and_runs(run: Run) -> None:
+    source = """
+        #include <cstdio>
+        #include <omp.h>
+        #include <thread>
+        #include <vector>
+        int main() {
+            std::vector<double> x(1000000, 1.0);
+            double sum = 0;
+            #pragma omp parallel for reduction(+ : sum) num_threads(2)
+            for (size_t i = 0; i < x.size(); ++i) sum += x[i];
+            std::thread([&] { sum += 1; }).join();
+            std::printf("%.0f %d", sum, omp_get_max_threads() > 0);
+        }
+    """
+    script = f"cat > a.cpp <<'EOF'\n{source}\nEOF\ng++ -O2 -fopenmp -pthread a.cpp -o a && ./a"
+    environment = {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"}
+    outcome = run(["/bin/sh", "-c", script], limits=Limits(), environment=environment)
+    assert outcome.text == "1000001 1", outcome.stderr
+
+
+def test_triton_runs_in_its_interpreter(run: Run) -> None:
+    code = """
+import torch, triton, triton.language as tl
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+x = torch.arange(1000, dtype=torch.float32)
+out = torch.empty_like(x)
+add[(4,)](x, x, out, 1000, BLOCK=256)
+print(torch.equal(out, 2 * x))
+"""
+    script = f"cat > kernel.py <<'EOF'\n{code}\nEOF\nexec {sys.executable} kernel.py"
+    outcome = run(["/bin/sh", "-c", script], limits=Limits(), environment={"TRITON_INTERPRET": "1"})
+    assert outcome.text == "True\n", outcome.stderr

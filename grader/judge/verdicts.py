@@ -23,8 +23,7 @@ def score(
 
     Raises scoring.ScoringError for numbers that no score can be made of.
     """
-    accepted = verdict is Verdict.ACCEPTED
-    fraction, reason = _fraction(timed, accepted=accepted)
+    fraction, reason = _fraction(timed, verdict)
     points = scoring.points(
         passed_weight=passed_weight(spec, planned, tests),
         fraction=fraction.value if fraction else None,
@@ -58,9 +57,9 @@ def passed_weight(spec: Spec, planned: Sequence[Case], tests: Sequence[TestResul
     return good / total if total else 0.0
 
 
-def _fraction(timed: Sequence[TimedResult], *, accepted: bool) -> tuple[scoring.Fraction | None, Text | None]:
+def _fraction(timed: Sequence[TimedResult], verdict: Verdict) -> tuple[scoring.Fraction | None, Text | None]:
     """F over all timed cases, or why there is none."""
-    if not accepted:
+    if verdict not in (Verdict.ACCEPTED, Verdict.UNSTABLE_TIMING):
         return None, text("not_accepted")
     if not timed:
         return None, text("no_timed_cases")

@@ -17,8 +17,8 @@ from grader.task import Slot, Tensor, Tolerance, outputs
 if TYPE_CHECKING:
     import torch
 
-BLOCK = 1 << 17
-"""Elements handled at once: two float64 blocks stay within a core's second-level cache."""
+BLOCK = 1 << 18
+"""Elements handled at once: float64 blocks of it stay in the last-level cache, and calls are few."""
 
 EXACT = Tolerance(0.0, 0.0, 0.0)
 
@@ -116,6 +116,8 @@ def compare(
     difference over that of the expected row, or over the smallest normal number of the dtype where the row
     is smaller than that: so a row of zeros admits nothing but (sub)normal dust. Integers and bools are exact.
     """
+    import torch
+
     if tuple(expected.shape) != tuple(found.shape):
         raise AuditError(
             f"the oracle's {tensor.name!r} has shape {tuple(expected.shape)}, not {tuple(found.shape)}"
@@ -129,6 +131,8 @@ def compare(
     if found.numel() == 0:
         return result
     rows, wanted = _rows(found), _rows(expected)
+    if found.dtype == expected.dtype and not exact and torch.equal(found, expected):
+        return result  # The same numbers, and none of them a NaN.
     result = _exact(result, tensor, rows, wanted) if exact else _close(result, rows, wanted)
     return result if result.passed else _locate(result, tensor, found, expected)
 

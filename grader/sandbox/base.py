@@ -156,6 +156,11 @@ class Backend(Protocol):
     isolates: bool
     """False for `plain`, which workers refuse."""
 
+    @property
+    def identity(self) -> Literal["own", "caller"]:
+        """`own`: a uid of each session's own; `caller`: the caller's, so that results are unranked."""
+        ...
+
     def available(self) -> str | None:
         """None if it can run here, else what is missing and what to do."""
         ...

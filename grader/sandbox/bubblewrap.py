@@ -75,7 +75,7 @@ class BubblewrapBackend:
             undo.callback(lease.release)
         group = cgroup.create(limits, overhead=OVERHEAD_PROCESSES, cpus=command.cpus)
         if group is not None:
-            undo.callback(group.remove)
+            undo.callback(group.discard)
         missing = _LIMITED_BY_CGROUPS - (frozenset() if group is None else group.enforced)
         with gate.Gate(command.descriptors, undo) as entry:
             status, status_writer = entry.status()

@@ -103,15 +103,24 @@ class Group:
     def remove(self, timeout_seconds: float = 5.0) -> None:
         """Wait until the groups are empty and remove them; raise SandboxError if something stays in them."""
         deadline = time.monotonic() + timeout_seconds
-        if self.freezer is not None:
-            self.freezer.close()
-            self.freezer = None
         for folder in self.folders:
             while not _removed(folder):
                 if time.monotonic() > deadline:
                     raise SandboxError(f"cgroup {folder} is still populated: {_processes(folder)}")
                 time.sleep(_PAUSE_SECONDS)
-        self._folders = {}
+
+    def close(self) -> None:
+        """Close the freezer's files: only once no other thread can be in the middle of a freeze."""
+        if self.freezer is not None:
+            self.freezer.close()
+            self.freezer = None
+
+    def discard(self) -> None:
+        """Remove the groups and close their files."""
+        try:
+            self.remove()
+        finally:
+            self.close()
 
 
 def create(
@@ -151,7 +160,7 @@ def unenforced() -> frozenset[Limit]:
     group = create(Limits())
     enforced = frozenset() if group is None else group.enforced
     if group is not None:
-        group.remove()
+        group.discard()
     return frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU}) - enforced
 
 
@@ -183,8 +192,11 @@ def _reap(folders: list[str]) -> bool:
             if Path(folder, "freezer.state").exists():
                 _put(f"{folder}/freezer.state", "THAWED")
         group = Group(named, Cgroup2Freezer(named[""]) if "" in named else None)
-        group.kill()
-        group.remove(1.0)
+        try:
+            group.kill()
+            group.remove(1.0)
+        finally:
+            group.close()
     except (OSError, SandboxError):
         return False
     return True

@@ -36,7 +36,7 @@ class Cgroup2Freezer:
 
     def cpu_seconds(self) -> float:
         """CPU time of the whole group so far, in seconds, to the microsecond."""
-        text = os.pread(self._stat, 64, 0)
+        text = _read(self._stat)
         return int(text[text.index(b" ") + 1 : text.index(b"\n")]) / 1e6
 
     def close(self) -> None:
@@ -45,7 +45,7 @@ class Cgroup2Freezer:
             os.close(descriptor)
 
     def _confirmed(self) -> bool:
-        text = os.pread(self._events, 128, 0)
+        text = _read(self._events)
         return b"frozen 1" in text or b"populated 0" in text
 
 
@@ -61,7 +61,7 @@ class Cgroup1Freezer:
     def freeze(self, timeout_seconds: float = 1.0) -> None:
         """Return once freezer.state reads FROZEN; raise FreezeTimeoutError else."""
         _write(self._state, b"FROZEN")
-        poll(lambda: os.pread(self._state, 32, 0) == b"FROZEN\n", timeout_seconds)
+        poll(lambda: _read(self._state) == b"FROZEN\n", timeout_seconds)
 
     def thaw(self) -> None:
         """Let all run again."""
@@ -69,12 +69,19 @@ class Cgroup1Freezer:
 
     def cpu_seconds(self) -> float:
         """CPU time of the whole group so far, in seconds, to the nanosecond."""
-        return int(os.pread(self._usage, 32, 0)) / 1e9
+        return int(_read(self._usage)) / 1e9
 
     def close(self) -> None:
         """Close the files."""
         for descriptor in (self._state, self._usage):
             os.close(descriptor)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.pread(descriptor, 128, 0)
+    except OSError as error:  # removed, by a kill from another thread
+        raise SandboxError(f"the freezer cannot be read: {error.strerror}") from error
 
 
 def _write(descriptor: int, value: bytes) -> None:

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from grader.sandbox import cgroup, gate
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
@@ -27,6 +28,7 @@ class PlainBackend:
 
     name = "plain"
     isolates = False
+    identity: Literal["own", "caller"] = "caller"
 
     def available(self) -> str | None:
         """None: it runs on every Linux."""
@@ -53,7 +55,7 @@ class PlainBackend:
         undo.callback(remove)
         group = cgroup.create(limits, cpus=command.cpus)
         if group is not None:
-            undo.callback(group.remove)
+            undo.callback(group.discard)
         with gate.Gate(command.descriptors, undo) as entry:
             argv = [_on_host(word, command.read_only) for word in command.argv]
             environment = {"PATH": os.defpath, "HOME": folder, "LANG": "C.UTF-8", "TMPDIR": folder}

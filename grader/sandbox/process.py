@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class Parts:
 
 
 class SandboxProcess:
-    """Implements `base.Process`."""
+    """Implements `base.Process`. Any thread may kill it or ask for its usage; one owns it and closes it."""
 
     def __init__(self, parts: Parts) -> None:
         self.pidfd = parts.monitor
@@ -51,22 +52,24 @@ class SandboxProcess:
         self._group = parts.group
         self._exit: Exit | None = None
         self._closed = False
+        self._lock = threading.RLock()
 
     @property
     def freezer(self) -> Cgroup1Freezer | Cgroup2Freezer | None:
         """The group's freezer; None where the machine has none, and once all has ended."""
-        return None if self._group is None else self._group.freezer
+        return None if self._group is None or self._exit is not None else self._group.freezer
 
     def usage(self) -> Usage:
         """What it has used so far; final once it has ended."""
-        if self._exit is not None:
-            return self._exit.usage
-        return Usage(0.0, None, 0, 0) if self._group is None else self._group.usage()
+        with self._lock:
+            if self._exit is not None:
+                return self._exit.usage
+            return Usage(0.0, None, 0, 0) if self._group is None else self._group.usage()
 
     def wait(self, timeout_seconds: float) -> Exit | None:
         """Its exit, after all that it left behind has been killed too; None if it still runs."""
         if self._exit is None and pidfd.ended(self.pidfd, timeout_seconds):
-            self._end(_END_SECONDS)
+            self.kill()
         return self._exit
 
     def kill(self, timeout_seconds: float = _END_SECONDS) -> Exit:
@@ -74,13 +77,15 @@ class SandboxProcess:
 
         A program that had ended by itself keeps its own exit.
         """
-        return self._exit or self._end(timeout_seconds)
+        with self._lock:
+            return self._exit or self._end(timeout_seconds)
 
     def close(self) -> None:
         """Kill if needed, then release all descriptors, also when the killing failed; safe to call twice."""
-        if self._closed:
-            return
-        self._closed = True
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
         parts = self._parts
         try:
             self.kill()
@@ -89,6 +94,8 @@ class SandboxProcess:
             for descriptor in (self.stdout, self.stderr, self.pidfd, parts.init, parts.program, status):
                 if descriptor is not None:
                     os.close(descriptor)
+            if self._group is not None:
+                self._group.close()
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +114,6 @@ class SandboxProcess:
         usage = self.usage()
         if self._group is not None:
             self._group.remove(max(deadline - time.monotonic(), 0.0))
-            self._group = None
         self._exit = Exit(code, number, usage, syscall_violation=number == signal.SIGSYS)
         for release in self._parts.on_end:
             release()

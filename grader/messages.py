@@ -282,7 +282,6 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{output} was written beyond the number of rows that it is said to have.",
         "{output} 在声明的有效行数之外被写入。",
     ),
-    "explained": ("{en}", "{zh}"),
     # Timing.
     "wrong_timed": (
         (
@@ -351,7 +350,6 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "不参与排名：评测进程与程序共用这台机器唯一的核心。",
     ),
     # Not run, not timed, not ranked.
-    "not_run_after_failure": ("Not run: an earlier case failed.", "未运行：前面的用例失败了。"),
     "not_run_restarts": (
         "Not run: the program had to be restarted {count} times before.",
         "未运行：此前程序已被重新启动 {count} 次。",
@@ -396,7 +394,6 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "没有光速占比：提交未通过。",
     ),
     "no_timed_cases": ("There are no timed cases.", "没有计时用例。"),
-    "no_bound": ("There is no bound for this case: {reason}", "此用例没有下界：{reason}"),
 }
 
 

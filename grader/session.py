@@ -112,7 +112,7 @@ class _Session:
             return failure.verdict, failure.text
         except AssignmentFault as fault:
             self._trace += fault.detail
-            return Verdict.ASSIGNMENT_ERROR, text("assignment_fault", what=fault.what)
+            return Verdict.ASSIGNMENT_ERROR, fault.text or text("assignment_fault", what=fault.what)
         except SandboxError as error:
             self._trace += traceback.format_exc()
             return Verdict.GRADER_ERROR, text("grader_fault", what=_first_line(str(error)))

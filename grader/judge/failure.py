@@ -19,9 +19,13 @@ class CandidateFailure(Exception):  # noqa: N818 (it is a finding, not an error 
 
 
 class AssignmentFault(Exception):  # noqa: N818
-    """The assignment's own code failed: `what` names its function, `detail` is for staff."""
+    """The assignment cannot be graded: `what` names the function at fault, `detail` is for staff.
 
-    def __init__(self, what: str, detail: str) -> None:
+    `text` is what the student reads, where that can say more than whose fault it is.
+    """
+
+    def __init__(self, what: str, detail: str, text: Text | None = None) -> None:
         super().__init__(f"{what}: {detail}")
         self.what = what
         self.detail = detail
+        self.text = text

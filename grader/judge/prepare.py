@@ -59,7 +59,8 @@ def prepare(
     target = spec.target(job.target.hardware)
     if target is None:
         known = ", ".join(other.hardware for other in spec.targets)
-        raise AssignmentFault("targets", f"not graded on {job.target.hardware}; it is on: {known}")
+        sentence = text("no_target", hardware=job.target.hardware, known=known)
+        raise AssignmentFault("targets", sentence.en, sentence)
     taken = target.languages or tuple(dict.fromkeys(one for part in spec.parts for one in part.languages))
     if language not in taken:
         sentence = text("language_not_taken", language=language.value, known=", ".join(taken))
@@ -118,7 +119,8 @@ def _cases(assignment: Assignment, hardware: str, seed: bytes) -> list[Case]:
 
 def _function(name: str, part: Part) -> FunctionTask:
     if not isinstance(part, FunctionTask):
-        raise AssignmentFault(name, f"parts of the kind {part.kind} are not graded on this machine yet")
+        sentence = text("unsupported_kind", kind=part.kind)
+        raise AssignmentFault(name, sentence.en, sentence)
     return part
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from grader import archive, checks, repair, taskfile
 from grader.contract import Language
-from grader.faults import AssignmentError, Fault, from_validation
+from grader.faults import AssignmentError, Fault, from_dates, from_validation
 from grader.spec import CaseSpec, HiddenSpec, ParamValue, Spec, TargetSpec, is_drawn
 from grader.task import Case, Parts, Tolerance
 
@@ -184,9 +184,10 @@ def _read(root: Path, name: str, model: type[Checked]) -> tuple[Checked | None, 
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return None, [Fault(name, "", f"is not TOML: {error}")]
     try:
-        return repair.validate(model, document), []
+        return repair.validate(model, document), from_dates(document, name)
     except ValidationError as error:
-        return repair.salvage(model, document), from_validation(error, model, name, document)
+        faults = from_validation(error, model, name, document)
+        return repair.salvage(model, document), faults + from_dates(document, name)
 
 
 def _grouped(

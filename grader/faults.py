@@ -1,5 +1,6 @@
 """What is wrong with an assignment: every fault at once, each with its place and what would be right."""
 
+import datetime as dt
 import difflib
 import re
 import types
@@ -88,6 +89,25 @@ def from_validation(
                 found = "" if isinstance(detail["input"], dict | list) else f" (found {detail['input']!r})"
                 message = detail["msg"].removeprefix("Value error, ")
                 faults.append(Fault(file, key, message + found, right and f"right is {right}"))
+    return faults
+
+
+def from_dates(document: object, file: str) -> list[Fault]:
+    """One fault for each date or time: TOML has them, these files have not."""
+    faults: list[Fault] = []
+
+    def walk(value: object, location: tuple[str | int, ...]) -> None:
+        if isinstance(value, dict):
+            for name, entry in value.items():
+                walk(entry, (*location, name))
+        elif isinstance(value, list):
+            for index, entry in enumerate(value):
+                walk(entry, (*location, index))
+        elif isinstance(value, dt.date | dt.time):
+            wrong = f"{value} is a date or time"
+            faults.append(Fault(file, key_path(location, document), wrong, "quote it, or give a number"))
+
+    walk(document, ())
     return faults
 
 

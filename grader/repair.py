@@ -28,7 +28,8 @@ _STAND_INS: Mapping[tuple[str, ...], Any] = {
 
 def validate(model: type[Checked], document: Mapping[str, Any]) -> Checked:
     """The document as a model. Raises ValidationError."""
-    # Through JSON: pydantic's strict mode then takes an array for a tuple and a string for an enum.
+    # Through JSON: pydantic's strict mode then takes an array for a tuple and a string for an enum. Dates are
+    # faults of their own.
     return model.model_validate_json(json.dumps(document, default=str))
 
 

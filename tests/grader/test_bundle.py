@@ -1,0 +1,270 @@
+"""Bundles: one digest from folder to node, a manifest without running code here, and hostile archives."""
+
+import io
+import json
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader import archive, bundle, evaluate, manifest, sol
+from grader.assignment import AssignmentError, load
+from grader.bundle import ArchiveError
+from grader.contract import Language
+from grader.hardware import profile
+from grader.task import Cost
+
+
+def replace(folder: Path, old: str, new: str, name: str = "task.py") -> None:
+    path = folder / name
+    text = path.read_text("utf-8")
+    assert old in text, f"the test's own text is not in {name}"
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def faults(folder: Path) -> list[str]:
+    with pytest.raises(AssignmentError) as raised:
+        evaluate.evaluate(load(folder))
+    return [str(fault) for fault in raised.value.faults]
+
+
+def tar(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as opened:
+        for member, content in members:
+            member.size = len(content)
+            opened.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    info.linkname = target
+    info.mode = 0o644
+    return info
+
+
+def test_folder_archive_and_copy_share_one_digest(folder: Path, tmp_path: Path) -> None:
+    assignment = load(folder)
+    file = tmp_path / "out" / "scale.tar"
+    assert bundle.write(assignment, file) == assignment.digest
+    copy = bundle.read(file, tmp_path / "copies" / "one", assignment.digest)
+    assert copy.digest == assignment.digest
+    assert copy.has_hidden
+    assert bundle.read(file.read_bytes(), tmp_path / "copies" / "two").digest == assignment.digest
+    assert dict(bundle.files(file))["README.md"] == (folder / "README.md").read_bytes()
+    assert manifest.read(bundle.manifest_file(file).read_bytes()).digest == assignment.digest
+    assert sorted(path.name for path in (tmp_path / "copies").iterdir()) == ["one", "two"]
+    assert sorted(path.name for path in file.parent.iterdir()) == ["scale.tar", "scale.tar.manifest.json"]
+
+
+def test_the_bundle_has_no_caches_and_no_times(folder: Path) -> None:
+    before = bundle.make(load(folder)).archive
+    (folder / "__pycache__").mkdir(exist_ok=True)
+    (folder / "__pycache__" / "x.pyc").write_bytes(b"x")
+    (folder / "task.py").touch()
+    assert bundle.make(load(folder)).archive == before
+
+
+def test_the_manifest_says_what_the_code_computes(folder: Path) -> None:
+    found = bundle.make(load(folder)).manifest
+    wide = next(case for case in found.cases if case.id == "wide")
+    assert wide.shapes == {"x": "float32[1024, 4096]", "y": "float32[1024, 4096]"}
+    assert wide.roles == {"x": "in", "y": "out"}
+    assert wide.cost is not None
+    assert wide.cost.dram_bytes == 8 * 1024 * 4096
+    assert wide.targets == ("cpu", "h200")
+    cost = Cost(operations={"fp32": 1024 * 4096}, dram_bytes=8 * 1024 * 4096)
+    expected = sol.bound(cost, profile.datasheet("h200"))
+    assert set(wide.bounds) == {"h200"}
+    assert (wide.bounds["h200"].seconds, wide.bounds["h200"].by) == (expected.seconds, "dram")
+    assert found.languages == (Language.PYTHON, Language.TRITON, Language.CPP)
+    assert found.primary.hardware == "cpu"
+    assert found.hidden_cases == 1
+    assert [case.id for case in found.cases] == ["tiny", "cpu-python", "wide"]
+
+
+def test_the_manifest_tells_nothing_of_hidden_cases_but_their_number(folder: Path) -> None:
+    text = bundle.make(load(folder)).manifest.model_dump_json()
+    assert "drawn" not in text
+    assert "1031" not in text
+    assert "300" not in text
+
+
+def test_a_manifest_is_read_back_and_a_strange_one_refused(folder: Path) -> None:
+    made = bundle.make(load(folder)).manifest
+    assert manifest.read(made.model_dump_json()) == made
+    for text in ("", "[]", json.dumps(made.model_dump(mode="json") | {"version": 2})):
+        with pytest.raises(manifest.ManifestError, match="bundle the assignment again"):
+            manifest.read(text)
+    with pytest.raises(manifest.ManifestError, match="at most"):
+        manifest.read(b" " * (manifest.MAX_BYTES + 1))
+
+
+def test_bundling_and_reading_leave_this_process_without_the_task_and_torch(
+    folder: Path, tmp_path: Path
+) -> None:
+    replace(folder, '"""y = 2 x."""', "import torch\nimport os\nos.environ['SOLMARK_TASK_RAN'] = '1'\n")
+    program = (
+        "import os, sys, pathlib\n"
+        "from grader import assignment, bundle\n"
+        "made = bundle.make(assignment.load(sys.argv[1]))\n"
+        "bundle.starter_zip(bundle.read(made.archive, pathlib.Path(sys.argv[2])))\n"
+        "assert 'torch' not in sys.modules and 'SOLMARK_TASK_RAN' not in os.environ\n"
+    )
+    command = [sys.executable, "-c", program, str(folder), str(tmp_path / "copy")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("return Cost(", "return None and Cost(", "cost gave None; right is a grader.task.Cost"),
+        ('{"fp32": elements}', '{"fp23": elements}', "cost counts the unit 'fp23'; did you mean 'fp32'?"),
+        ("dram_bytes=8 * elements", "dram_bytes=-1", "cost: dram_bytes is -1"),
+        ("dram_bytes=8 * elements", "dram_bytes=float('nan')", "cost: dram_bytes is nan"),
+        ('operations={"fp32": elements}, dram_bytes=8 * elements', "", "the cost of a timed case is zero"),
+        ("elements = params", "1 / 0\n    elements = params", "ZeroDivisionError"),
+        ('"out"),', '"in"),', "no tensor is written"),
+        ('"out"),', '"output"),', "role 'output'; did you mean 'out'?"),
+        ('Tensor("y"', 'Tensor("x"', "a name occurs twice"),
+        ('"x", "float32"', '"x", "float23"', "dtype 'float23'; did you mean 'float32'?"),
+        ('shape(params), "out")', '(-1, 2), "out")', "integers from 0 up"),
+        ('shape(params), "out")', 'shape(params), "out", strides=(1, 1))', "elements of it may share memory"),
+        ('shape(params), "out")', 'shape(params), "out", strides=(1,))', "1 strides; right is 2"),
+        ("return (", "return (\n        Tensor('z', 'int64', (1,), 'out'),", "out of order"),
+        ('shape(params), "out")', 'shape(params), "out", count="n")', "counted by 'n'"),
+        ('shape(params), "out")', 'shape(params), "out", alias_of="x")', "alias of 'x'"),
+        ("fill, oracle, cost)", "fill, oracle, cost, lambda p: {'x': 1})", "scalar 'x' has no name of its"),
+        ("fill, oracle, cost)", "fill, oracle, cost, lambda p: {'e': 'a'})", "scalar 'e' is 'a'"),
+        ("fill, oracle, cost)", "fill, oracle, cost, lambda p: {'e': 1 << 63})", "at most 64 bits"),
+        ("return params", "if params[0]: pass\n    return params", "shapes.py"),
+    ],
+)  # fmt: skip
+def test_what_the_code_gets_wrong_is_told(folder: Path, old: str, new: str, expected: str) -> None:
+    replace(folder, old, new, "shapes.py" if old == "return params" else "task.py")
+    found = faults(folder)
+    assert any(expected in fault for fault in found), found
+
+
+def test_faults_and_crashes_of_the_subprocess_are_told(folder: Path) -> None:
+    replace(folder, "8 * elements", "-8")
+    with pytest.raises(AssignmentError, match="cost: dram_bytes is -8"):
+        bundle.make(load(folder))
+    replace(folder, "from grader.task", "import os; os._exit(3)\nfrom grader.task")
+    with pytest.raises(AssignmentError, match="ended with status 3"):
+        bundle.make(load(folder))
+
+
+def test_a_tolerance_of_no_output_is_told(folder: Path) -> None:
+    replace(folder, "tolerance = { y =", "tolerance = { z =", "assignment.toml")
+    assert any('cases["tiny"].tolerance.z: there is no such output' in fault for fault in faults(folder))
+
+
+def test_hidden_cases_are_tried_with_several_seeds(folder: Path) -> None:
+    replace(folder, "return params", "assert params['columns'] != 1031\n    return params", "shapes.py")
+    assert any("case 'drawn'" in fault and "1031" in fault for fault in faults(folder))
+
+
+def test_what_the_code_prints_does_not_disturb(folder: Path) -> None:
+    replace(folder, '"""y = 2 x."""', "print('{\"manifest\": 1}', end='')")
+    assert bundle.make(load(folder)).manifest.id == "kernels/scale"
+
+
+def test_a_folder_that_changed_since_it_was_read_is_refused(folder: Path) -> None:
+    assignment = load(folder)
+    replace(folder, "8 * elements", "9 * elements")
+    with pytest.raises(AssignmentError, match="changed since it was read"):
+        bundle.make(assignment)
+
+
+HOSTILE = {
+    "nothing": b"",
+    "text": b"hello",
+    "zeros": bytes(10240),
+    "parent": tar((member("../evil.py"), b"x")),
+    "deep parent": tar((member("starter/../../evil.py"), b"x")),
+    "absolute": tar((member("/etc/evil"), b"x")),
+    "symlink": tar((member("starter/a", tarfile.SYMTYPE, "/etc/passwd"), b"")),
+    "hard link": tar((member("task.py"), b"x"), (member("a.py", tarfile.LNKTYPE, "task.py"), b"")),
+    "folder": tar((member("starter", tarfile.DIRTYPE), b"")),
+    "device": tar((member("null", tarfile.CHRTYPE), b"")),
+    "fifo": tar((member("pipe", tarfile.FIFOTYPE), b"")),
+    "twice": tar((member("task.py"), b"x"), (member("task.py"), b"y")),
+    "file as folder": tar((member("a"), b"x"), (member("a/b"), b"y")),
+    "backslash": tar((member("starter\\a.py"), b"x")),
+    "control": tar((member("starter/a\n.py"), b"x")),
+    "not ascii": tar((member("starter/é.py"), b"x")),
+    "dot": tar((member("./task.py"), b"x")),
+    "empty part": tar((member("starter//task.py"), b"x")),
+    "too long": tar((member("a/" * 120 + "b"), b"x")),
+    "not canonical": tar((member("b.py"), b"x"), (member("a.py"), b"y")),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_refused_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ArchiveError):
+        bundle.read(HOSTILE[name], tmp_path / "nest" / "copy")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "nest"]
+
+
+def test_a_changed_or_cut_archive_is_refused(folder: Path, tmp_path: Path) -> None:
+    made = bundle.make(load(folder))
+    for content in (made.archive[:-1], made.archive + bytes(512), made.archive.replace(b"2 x", b"3 x")):
+        with pytest.raises(ArchiveError, match="digest"):
+            bundle.read(content, tmp_path / "copy", made.digest)
+    for content in (made.archive[:2000], made.archive + b"x" * 512, made.archive[:-512]):
+        with pytest.raises(ArchiveError):
+            bundle.read(content, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_an_archive_of_a_faulty_assignment_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+    made = bundle.make(load(folder))
+    content = {**archive.read(made.archive), "assignment.toml": b"id = 1"}
+    with pytest.raises(AssignmentError):
+        bundle.read(archive.pack(content), tmp_path / "nest" / "copy")
+    assert list((tmp_path / "nest").iterdir()) == []
+
+
+def test_a_folder_that_exists_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    made = bundle.make(load(folder))
+    target = tmp_path / "copy"
+    target.mkdir()
+    (target / "precious").write_text("x", "utf-8")
+    with pytest.raises(FileExistsError):
+        bundle.read(made.archive, target)
+    assert [path.name for path in target.iterdir()] == ["precious"]
+
+
+def test_the_starter_has_all_that_a_student_needs_and_nothing_hidden(folder: Path, tmp_path: Path) -> None:
+    content = bundle.starter_zip(load(folder))
+    with zipfile.ZipFile(io.BytesIO(content)) as opened:
+        names = opened.namelist()
+        opened.extractall(tmp_path / "student")
+    assert sorted(names) == [
+        "scale/README.md",
+        "scale/README.zh.md",
+        "scale/assignment.toml",
+        "scale/figures/roof.svg",
+        "scale/shapes.py",
+        "scale/starter/solmark.h",
+        "scale/starter/solution.py",
+        "scale/task.py",
+    ]
+    copy = load(tmp_path / "student" / "scale")
+    assert not copy.has_hidden
+    assert set(copy.parts()) == {"kernel"}
+    assert bundle.starter_zip(load(folder)) == content
+
+
+def test_a_starter_without_a_compiled_language_has_no_header(folder: Path) -> None:
+    replace(folder, ', "cpp"]', "]", "assignment.toml")
+    with zipfile.ZipFile(io.BytesIO(bundle.starter_zip(load(folder)))) as opened:
+        assert not [name for name in opened.namelist() if name.endswith(".h")]

@@ -2,7 +2,7 @@
 
 import typer
 
-from grader.cli import grade
+from grader.cli import board, calibrate, grade, login, status, submit
 
 app = typer.Typer(
     name="solmark",
@@ -12,3 +12,8 @@ app = typer.Typer(
 )
 
 app.command("grade", help="Grade files against an assignment on this machine.")(grade.command)
+app.command("calibrate", help="Measure this machine's ceilings and the judge's constant.")(calibrate.command)
+app.command("login", help="Log in to a server and keep a token.")(login.command)
+app.command("submit", help="Hand files in to a course's assignment.")(submit.command)
+app.command("status", help="Show or follow a submission.")(status.command)
+app.command("board", help="Show an assignment's board.")(board.command)

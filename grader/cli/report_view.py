@@ -117,16 +117,7 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
     for case in timed:
         measure = case.measure
         if measure is None:
-            reason = case.fraction_reason or case.message
-            table.add_row(
-                case.case,
-                "–",
-                "–",
-                "–",
-                "–",
-                escape(say(reason, locale)) if reason else "–",
-                _mark(case, locale),
-            )
+            table.add_row(case.case, *["–"] * 5, _mark(case, locale))
             continue
         table.add_row(
             case.case,
@@ -134,16 +125,22 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
             f"{seconds(measure.low)} – {seconds(measure.high)}",
             "–" if measure.bound is None else seconds(measure.bound),
             measure.bound_by or "–",
-            _fraction(case, locale),
+            "–" if case.fraction is None else f"{case.fraction:.1%}",
             _mark(case, locale),
         )
     console.print(table)
+    for sentence, cases in _notes(timed, locale).items():
+        console.print(f"{', '.join(dict.fromkeys(cases))}: {sentence}", markup=False, highlight=False)
 
 
-def _fraction(case: TimedResult, locale: Locale) -> str:
-    if case.fraction is None:
-        return escape(say(case.fraction_reason, locale)) if case.fraction_reason else "–"
-    return f"{case.fraction:.1%}"
+def _notes(timed: tuple[TimedResult, ...], locale: Locale) -> dict[str, list[str]]:
+    """Why cases have no fraction or were not accepted: each sentence once, with the cases it is about."""
+    notes: dict[str, list[str]] = defaultdict(list)
+    for case in timed:
+        for sentence in (case.message, case.fraction_reason):
+            if sentence is not None and sentence.en:
+                notes[say(sentence, locale)].append(case.case)
+    return notes
 
 
 def _show_score(report: Report, console: Console, locale: Locale) -> None:
@@ -161,7 +158,7 @@ def _show_score(report: Report, console: Console, locale: Locale) -> None:
     elif score.fraction_reason is not None:
         console.print(say(score.fraction_reason, locale), markup=False)
     if score.points is not None:
-        console.print(pick(f"{score.points:.3f} of 1 point", f"{score.points:.3f} 分（满分 1）", locale))
+        console.print(pick(f"{score.points:.1f} points", f"{score.points:.1f} 分", locale))
     if not score.ranked and score.unranked_reason is not None:
         reason = say(score.unranked_reason, locale)
         console.print(

@@ -147,12 +147,19 @@ def _grade(
     from grader import session
     from grader.hardware.profile import load as load_hardware
     from grader.sandbox import registry
+    from grader.sandbox.base import SandboxError
 
+    errors = Console(stderr=True)
+    if sandbox is not None and sandbox not in registry.BACKENDS:
+        raise _usage(errors, f"--sandbox {sandbox}: {', '.join(registry.BACKENDS)}")
     try:
         backend = registry.choose(sandbox)
         profile = load_hardware(job.target.hardware)
+    except SandboxError as error:
+        errors.print(str(error), style="red", markup=False, highlight=False)
+        raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
     except ValueError as error:
-        raise _usage(Console(stderr=True), str(error)) from error
+        raise _usage(errors, str(error)) from error
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -1,0 +1,1 @@
+"""`solmark doctor`: what this machine can enforce and measure."""

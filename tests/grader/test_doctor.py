@@ -1,0 +1,78 @@
+"""`solmark doctor` tells what a machine can enforce, from real attempts."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from grader.cli import doctor
+from grader.doctor.diagnosis import Diagnosis, State
+from grader.doctor.probes import steps
+from grader.doctor.texts import ADVICE, title
+from grader.sandbox import conformance
+from grader.sandbox.base import Limit
+from grader.sandbox.bubblewrap import BubblewrapBackend
+from grader.sandbox.plain import PlainBackend
+
+app = typer.Typer()
+app.command()(doctor.command)
+
+
+def diagnose(*arguments: str) -> tuple[int, Diagnosis]:
+    result = CliRunner().invoke(app, ["--json", *arguments])
+    return result.exit_code, Diagnosis.model_validate_json(result.stdout)
+
+
+@pytest.mark.alone
+def test_a_machine_that_can_rank_is_told_so() -> None:
+    code, diagnosis = diagnose()
+    states = {check.id: check.state for check in diagnosis.checks}
+    bad = [check for check in diagnosis.checks if check.state == State.FAILED]
+    assert (code, diagnosis.rankable, diagnosis.unenforced) == (0, True, ()), bad
+    assert {f"limit_{limit.value}" for limit in Limit} - {"limit_gpu_memory"} <= states.keys()
+    assert all(states[f"limit_{limit.value}"] == State.OK for limit in conformance.limits())
+    found = {check.id: check.found for check in diagnosis.checks}
+    assert found["namespaces"] == "pid net ipc uts mnt"
+    assert "µs" in found["freezer"]
+
+
+def test_a_sandbox_that_isolates_nothing_is_seen_through() -> None:
+    code, diagnosis = diagnose("--sandbox", "plain")
+    states = {check.id: check.state for check in diagnosis.checks}
+    assert (code, diagnosis.rankable) == (3, False)
+    failed = {name for name, state in states.items() if state == State.FAILED}
+    assert {"namespaces", "identity", "limit_network"} <= failed
+    assert {"network", "disk", "shm", "inodes"} == set(diagnosis.unenforced)
+    assert all(check.advice is not None for check in diagnosis.checks if check.state == State.FAILED)
+
+
+def test_without_a_sandbox_the_rest_is_still_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BubblewrapBackend, "available", lambda _: "no namespaces here")
+    code, diagnosis = diagnose()
+    states = {check.id: check.state for check in diagnosis.checks}
+    assert code == 3
+    assert states["sandbox"] == State.FAILED
+    assert states["python"] == State.OK
+    assert states["limit_memory"] == State.SKIPPED
+    assert "memory" in diagnosis.unenforced
+
+
+def test_people_read_it_in_both_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BubblewrapBackend, "available", lambda _: "[red]no[/] namespaces")
+    for language, words in (("en", ("wall time", "not tried")), ("zh", ("挂钟时间", "未测试"))):
+        monkeypatch.setenv("SOLMARK_LANG", language)
+        result = CliRunner().invoke(app, [])
+        assert result.exit_code == 3
+        assert all(word in result.stdout for word in words)
+        assert "[red]no[/]" in result.stdout
+
+
+def test_unknown_sandbox_is_a_usage_error() -> None:
+    result = CliRunner().invoke(app, ["--sandbox", "tin-foil"])
+    assert result.exit_code == 2
+
+
+def test_every_check_has_a_title_and_advice() -> None:
+    for backend in (BubblewrapBackend(), PlainBackend()):
+        for step in steps(backend):
+            assert title(step.id).zh
+            assert ADVICE[step.id].zh

@@ -141,8 +141,9 @@ def _launcher(lease: Lease | None, missing: frozenset[Limit], limits: Limits) ->
         who = ["--reuid", str(lease.uid), "--regid", str(lease.uid), "--clear-groups"]
         return [util_linux("setpriv"), *who, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
     if Limit.PROCESSES in missing:
-        # In a user namespace the kernel counts for RLIMIT_NPROC only what is in it (Linux 5.14).
-        return [util_linux("prlimit"), f"--nproc={limits.processes + OVERHEAD_PROCESSES}", "--"]
+        # In a user namespace the kernel counts for RLIMIT_NPROC only what is in it (Linux 5.14): that is
+        # the program's and the namespace's init, not the monitor.
+        return [util_linux("prlimit"), f"--nproc={limits.processes + 1}", "--"]
     return []
 
 

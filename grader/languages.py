@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, Language, Text
-from grader.judge.messages import clean
+from grader.judge.messages import line
 from grader.messages import text
 
 ENTRY_STEM = "solution"
@@ -91,7 +91,7 @@ def _is_triton(module: str) -> bool:
 
 
 def _check_file(name: str, data: bytes, entry: str) -> None:
-    shown = clean(name, 128)
+    shown = line(name, 128)
     if not _NAME.fullmatch(name):
         raise FilesError(text("bad_name", name=shown))
     suffix = PurePosixPath(name).suffix

@@ -30,7 +30,7 @@ from grader.contract import (
 from grader.hardware.profile import Hardware
 from grader.judge import cores, environment, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
-from grader.judge.messages import clean, shorten
+from grader.judge.messages import clean, line, shorten
 from grader.judge.phases import Findings, Phases
 from grader.judge.prepare import Plan, prepare
 from grader.judge.progress import Progress
@@ -230,7 +230,7 @@ class _Session:
         )
 
     def _replay(self) -> str:
-        names = " ".join(shlex.quote(clean(name, 128)) for name in list(self._files)[:64])
+        names = " ".join(shlex.quote(line(name, 128)) for name in list(self._files)[:64])
         command = f"solmark grade {self._job.assignment} {names} --mode test --seed {self._seed.hex()}"
         return shorten(command, 4096)
 
@@ -266,4 +266,4 @@ def _seed(seed: bytes | None) -> bytes:
 
 
 def _first_line(message: str) -> str:
-    return clean(message.partition("\n")[0], 300)
+    return line(message.partition("\n")[0], 300)

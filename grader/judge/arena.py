@@ -10,7 +10,6 @@ import fcntl
 import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from grader.judge import poison
@@ -35,7 +34,7 @@ class Arena:
             os.ftruncate(self.descriptor, self.size)
             seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
             fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
-            self._map = self._mapping()
+            self._map: mmap.mmap | None = self._mapping()
         except BaseException:
             os.close(self.descriptor)
             raise
@@ -53,12 +52,14 @@ class Arena:
         import torch
 
         if self._bytes is None:
+            if self._map is None:
+                raise ValueError("the arena is closed")
             self._bytes = torch.frombuffer(self._map, dtype=torch.uint8)
         return self._bytes
 
     def read(self, start: int, size: int) -> builtins.bytes:
         """A copy of `size` bytes from `start` on."""
-        if not 0 <= start <= start + size <= self.size:
+        if self._map is None or not 0 <= start <= start + size <= self.size:
             raise ValueError(f"{size} bytes from {start} do not lie in an arena of {self.size}")
         return self._map[start : start + size]
 
@@ -143,14 +144,15 @@ class Arena:
         return self.bytes().as_strided((len(slots), end - begin), (stride, 1), slots[0].start + begin)
 
     def close(self) -> None:
-        """Give the memory back; views that still live keep it until they go."""
+        """Give the memory back; views that still live keep it until they go.
+
+        It is never unmapped under them: torch does not keep the buffer locked that it reads from.
+        """
         if self.descriptor < 0:
             return
         os.close(self.descriptor)
         self.descriptor = -1
-        self._bytes = None
-        with suppress(BufferError):
-            self._map.close()
+        self._bytes = self._map = None
 
 
 def snapshot(views: "Mapping[str, torch.Tensor]") -> "dict[str, torch.Tensor]":

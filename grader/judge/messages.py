@@ -101,6 +101,11 @@ def clean(text: str, limit: int = TEXT_CHARS) -> str:
     return shorten(text, limit)
 
 
+def line(text: str, limit: int = 200) -> str:
+    """Cleaned text in one line, for names and headings."""
+    return clean(text, limit).replace("\n", "\ufffd").replace("\t", " ")
+
+
 def shorten(text: str, limit: int) -> str:
     """At most `limit` characters: the middle of a longer text gives way to a note."""
     if len(text) <= limit:

@@ -1,0 +1,121 @@
+"""What a candidate may say: everything else is refused, and no text of its comes through unclean."""
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.judge.messages import Built, Done, Failed, ProtocolError, clean, decode, shorten
+
+ID = "0123456789abcdef" * 2
+
+
+def _encoded(**fields: Any) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def test_messages_are_read() -> None:
+    assert decode(_encoded(type="called", id=ID)) == Done(type="called", id=ID)
+    built = decode(_encoded(type="built", id=ID, status=-9, log_bytes=0, artifact_bytes=3))
+    assert isinstance(built, Built)
+    failed = decode(_encoded(type="failed", id=ID, kind="exception", text="\x1b[31mred\x00", number=None))
+    assert isinstance(failed, Failed)
+    assert failed.text == "red\ufffd"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'"called"',
+        b"\xff\xfe",
+        b"{",
+        b"[" * 60_000,
+        b'{"a":' * 10_000,
+        _encoded(type="called"),
+        _encoded(type="called", id=ID.upper()),
+        _encoded(type="called", id=ID, extra=1),
+        _encoded(type="ready!", id=ID),
+        b'{"type": "called", "type": "armed", "id": "%b"}' % ID.encode(),
+        b'{"type": "built", "id": "%b", "status": NaN, "log_bytes": 0, "artifact_bytes": 0}' % ID.encode(),
+        b'{"type": "built", "id": "%b", "status": 1e999, "log_bytes": 0, "artifact_bytes": 0}' % ID.encode(),
+        _encoded(type="built", id=ID, status=True, log_bytes=0, artifact_bytes=0),
+        _encoded(type="built", id=ID, status=0, log_bytes=-1, artifact_bytes=0),
+        _encoded(type="built", id=ID, status="0", log_bytes=0, artifact_bytes=0),
+        _encoded(type="built", id=ID, status=0, log_bytes=0.0, artifact_bytes=0),
+        b'{"type": "built", "id": "%b", "status": 0, "log_bytes": %b, "artifact_bytes": 0}'
+        % (ID.encode(), b"9" * 5000),
+        _encoded(type="failed", id=ID, kind="accepted", text=""),
+        _encoded(type="failed", id=ID, kind="status", text="", number=1 << 31),
+        _encoded(type="failed", id=ID, kind="exception", text=["x"]),
+    ],
+)
+def test_what_is_no_message_is_refused(body: bytes) -> None:
+    with pytest.raises(ProtocolError) as raised:
+        decode(body)
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 500
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    said = ""
+    try:
+        decode(body)
+    except ProtocolError as refused:
+        said = str(refused)
+    assert said.isprintable()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["type", "id", "kind", "text", "number", "status", "log_bytes", "artifact_bytes"]),
+        JSON | st.sampled_from(["called", "built", "failed", "ready", ID]),
+    )
+)
+def test_near_messages_are_read_or_refused(fields: dict[str, Any]) -> None:
+    try:
+        message = decode(json.dumps(fields).encode())
+    except ProtocolError:
+        return
+    # What is read says exactly what was sent: nothing was coerced.
+    assert {key: value for key, value in message.model_dump().items() if key in fields} == {
+        key: clean(value) if isinstance(value, str) else value for key, value in fields.items()
+    }
+
+
+@given(st.text(st.characters(), max_size=200), st.integers(0, 300))
+def test_cleaned_text_is_harmless(text: str, limit: int) -> None:
+    cleaned = clean(text, limit)
+    assert len(cleaned) <= limit
+    cleaned.encode("utf-8")  # no lone surrogates
+    assert not [
+        character
+        for character in cleaned
+        if character not in "\t\n" and unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+    ]
+    assert clean(cleaned, limit) == cleaned
+
+
+def test_terminal_and_direction_controls_go() -> None:
+    assert clean("a\x1b]0;title\x07b\x1b[2Jc\u202ed\r\ne") == "abc\ufffdd\ne"
+
+
+def test_a_long_text_keeps_both_ends() -> None:
+    short = shorten("begin" + "x" * 10_000 + "end", 200)
+    assert len(short) <= 200
+    assert short.startswith("begin")
+    assert short.endswith("end")
+    assert "left out" in short

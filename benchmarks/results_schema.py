@@ -3,7 +3,7 @@
 A file has a header (which machine, which commit, which command) and flat rows. In a row
 
 - a list under `samples` holds raw values; the field of the same name is their median, `<name>_cv` their
-  coefficient of variation (of `seconds` also plain `cv`), `<name>_mean`, `<name>_min`, `<name>_max` what they say;
+  coefficient of variation (of `seconds` also plain `cv`); `<name>_mean`, `_min` and `_max` are what they say;
 - a table with some of min, q1, median, q3, max stands for values too many to keep;
 - `ratios` names numerator and denominator of each field that is one of other fields;
 - every field named cv or fraction, or ending in _cv, _ratio or _fraction, is derived in one of these ways.

@@ -98,7 +98,7 @@ def _rows(*, quick: bool, progress: Callable[[Text], None]) -> tuple[dict[int, C
         library, remarks = _library(Path(folder))
         for count in counts:
             progress(Text(code="calibrate_cores", en=f"{count} cores", zh=f"{count} 个核"))
-            found[count] = _measure(available[:count], seconds, library)
+            found[count] = measure_cores(available[:count], seconds, library)
     noisy = [name for name in ("copy", "matmul") for row in found.values()
              if name in row.best and row.median[name] < NOISY * row.best[name]]  # fmt: skip
     if noisy:
@@ -131,7 +131,7 @@ def _library(folder: Path) -> tuple[Path | None, list[Text]]:
     ]
 
 
-def _measure(cpus: list[int], seconds: float, library: Path | None) -> Ceilings:
+def measure_cores(cpus: list[int], seconds: float, library: Path | None) -> Ceilings:
     """One row, in a process of its own: thread pools keep the CPUs that they started on."""
     command = [sys.executable, "-m", "grader.hardware.ceilings", ",".join(map(str, cpus)), str(seconds)]
     if library is not None:
@@ -180,7 +180,7 @@ def _merged(
     kernel = platform.release()
     rows = dict(previous.by_cores) if previous else {}
     for count, measured in found.items():
-        rows[count] = _best_row(rows.get(count), measured)
+        rows[count] = best_row(rows.get(count), measured)
     kept = dict(previous.overhead_seconds) if previous else {}
     if previous and (previous.kernel, previous.versions) != (kernel, versions):
         kept = {}  # Another judge or kernel: its constant is another one.
@@ -203,7 +203,7 @@ def _merged(
     )
 
 
-def _best_row(kept: CoreRates | None, found: Ceilings) -> CoreRates:
+def best_row(kept: CoreRates | None, found: Ceilings) -> CoreRates:
     """A copy prices the memory and a matmul the arithmetic; other kernels can only raise the ceilings."""
     best = found.best
     copy = max(best.get("copy", 0.0), best["torch_copy"])

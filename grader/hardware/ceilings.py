@@ -80,7 +80,7 @@ def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) ->
 
     torch.set_num_threads(len(cpus))
     bursts: dict[str, Burst] = {}
-    native = None if library is None else _load(library)
+    native = None if library is None else load(library)
     memory = _Memory()
     bursts["torch_copy"] = memory.burst(lambda to, source: _ignore(to.copy_(source)), 2)
     if native is not None:
@@ -203,7 +203,8 @@ def build(folder: Path) -> Path | None:
     return product
 
 
-def _load(path: Path) -> ctypes.CDLL:
+def load(path: Path) -> ctypes.CDLL:
+    """The kernels that `build` compiled (see `ceilings.cpp` for what each does)."""
     library = ctypes.CDLL(str(path))
     library.ceiling_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     library.ceiling_copy.restype = None

@@ -110,7 +110,6 @@ class Worker:
             log.error("message dropped", cause=str(error))
             return
         with structlog.contextvars.bound_contextvars(submission=job.submission, attempt=job.attempt):
-            self._heartbeat.start_job(job)
             try:
                 spooled = self._spool.find(job)
                 if spooled is None:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from server.db.session import Database
 from server.settings import Settings, load
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port; 8000, or another if that is taken.")] = None,
     processes: Annotated[int, typer.Option(min=1, help="Web server processes.")] = 1,
 ) -> None:
-    """Serve the site. Without SOLMARK_BROKER_URL: with an embedded broker, tasks and a worker on this machine."""
+    """Serve the site; without SOLMARK_BROKER_URL with a broker, tasks and a worker of its own."""
     settings = load()
     if settings.broker_url:
         import uvicorn
@@ -55,7 +56,9 @@ def serve(
 
 @app.command()
 def tasks(
-    beat: Annotated[bool, typer.Option("--beat", help="Keep the schedule too (in one process only).")] = False,
+    beat: Annotated[
+        bool, typer.Option("--beat", help="Keep the schedule too (in one process only).")
+    ] = False,
     name: Annotated[str, typer.Option(help="Name of this process, unique on its broker.")] = "server",
 ) -> None:
     """Work on the server's queue: store Reports, dispatch, sweep."""
@@ -121,7 +124,9 @@ def add_node(name: Annotated[str, typer.Argument(help="Name of the grading node.
 
 @app.command()
 def publish(
-    paths: Annotated[list[str], typer.Argument(help="Assignments: names such as kernels/add-rmsnorm, or folders.")],
+    paths: Annotated[
+        list[str], typer.Argument(help="Assignments: names such as kernels/add-rmsnorm, or folders.")
+    ],
     course: CourseOption,
     by: Annotated[str, typer.Option("--as", help="Login of the member of staff who publishes.")],
 ) -> None:
@@ -132,7 +137,9 @@ def publish(
     with _database(settings) as database:
         for path in paths:
             outcome = publishing.publish(database, settings, course, path, by=by)
-            typer.echo(f"{outcome.name} {outcome.digest[:12]} {'published' if outcome.changed else 'unchanged'}")
+            typer.echo(
+                f"{outcome.name} {outcome.digest[:12]} {'published' if outcome.changed else 'unchanged'}"
+            )
 
 
 @app.command()
@@ -181,9 +188,7 @@ def _migrate(settings: Settings) -> None:
 
 
 @contextmanager
-def _database(settings: Settings) -> "Iterator[Database]":
-    from server.db.session import Database
-
+def _database(settings: Settings) -> Iterator[Database]:
     database = Database(settings.database)
     try:
         yield database

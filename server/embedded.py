@@ -72,10 +72,15 @@ class Supervisor:
         self._stopping = False
 
     def start(
-        self, name: str, argv: Sequence[str], *, stdin: bytes | None = None, **environment: str
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
     ) -> Child:
         """Start a child with this process's environment plus `environment`."""
-        child = Child(name, argv, {**os.environ, **environment}, stdin)
+        child = Child(name, argv, {**os.environ, **(environment or {})}, stdin)
         self._children.append(child)
         self._spawn(child)
         return child

@@ -50,7 +50,7 @@ def publish(database: Database, settings: Settings, course: str, path: str, *, b
         version = courses.publish_bundle(
             session,
             BlobStore(settings.blob_folder),
-            courses.staff_course(session, course, user)[0],
+            courses.staff_course(session, course, user),
             made.archive,
             made.manifest.model_dump_json(),
             by=user,

@@ -1,4 +1,4 @@
-"""A whole site on one machine: broker, web server, tasks and one grading worker, as children of this process."""
+"""A whole site on one machine: broker, web server, tasks and one worker, as children of this process."""
 
 import os
 import sys
@@ -49,18 +49,20 @@ def running(settings: Settings, *, host: str, port: int | None, hardware: str = 
         settings = settings.model_copy(update={"broker_url": broker_url, "public_url": url})
         common = _environment(settings)
         server = [sys.executable, "-m", "server.cli"]
-        supervisor.start("web", [*server, "serve", "--host", host, "--port", str(port)], **common)
+        supervisor.start("web", [*server, "serve", "--host", host, "--port", str(port)], environment=common)
         wait_until(lambda: _answers(url), "web", supervisor, seconds=60.0)
-        supervisor.start("tasks", [*server, "tasks", "--beat"], **common)
+        supervisor.start("tasks", [*server, "tasks", "--beat"], environment=common)
         supervisor.start(
             "worker",
             [sys.executable, "-m", "grader.worker"],
-            SOLMARK_BROKER_URL=broker_url,
-            SOLMARK_SERVER_URL=url,
-            SOLMARK_NODE=LOCAL_NODE,
-            SOLMARK_NODE_TOKEN=_node_token(settings),
-            SOLMARK_HARDWARE=hardware,
-            SOLMARK_HOME=os.environ.get("SOLMARK_HOME") or str(home),
+            environment={
+                "SOLMARK_BROKER_URL": broker_url,
+                "SOLMARK_SERVER_URL": url,
+                "SOLMARK_NODE": LOCAL_NODE,
+                "SOLMARK_NODE_TOKEN": _node_token(settings),
+                "SOLMARK_HARDWARE": hardware,
+                "SOLMARK_HOME": os.environ.get("SOLMARK_HOME") or str(home),
+            },
         )
         yield Site(url, settings, supervisor)
 

@@ -42,7 +42,7 @@ class Heartbeat:
             self._thread.join(5.0)
 
     def start_job(self, job: JobSpec) -> None:
-        """This worker has that job from now on."""
+        """This worker has claimed that job: its lease is renewed from now on."""
         self._token = job.token
 
     def end_job(self) -> None:

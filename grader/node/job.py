@@ -79,6 +79,7 @@ def grade(job: JobSpec, node: Node) -> Report:
     except ServerError as error:
         # Without a claim the attempt is not ours: the server publishes it again, or has given it to another.
         raise AbandonedError(f"not claimed: {error}") from error
+    node.heartbeat.start_job(job)
     try:
         report = _session(job, node, interrupted)
     except StaleError as error:

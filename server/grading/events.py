@@ -15,6 +15,7 @@ from server.grading import service as grading
 from server.grading.stream import STATE_SECONDS, State, follow
 from server.settings import Settings
 from server.submissions import service as submissions
+from server.submissions.schemas import SubmissionOut
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
@@ -71,14 +72,4 @@ def _state(database: Database, settings: Settings, submission_id: str, user: Use
     with database.read() as session:
         submission = submissions.get(session, submission_id, user)
         place = grading.place(session, settings, submission)
-        return {
-            "submission": submission.public_id,
-            "state": submission.state.value,
-            "final": submission.state.is_final,
-            "ahead": place.ahead if place else None,
-            "expected_seconds": place.expected_seconds if place else None,
-            "verdict": submission.verdict.value if submission.verdict else None,
-            "message": submission.message,
-            "points": submission.points,
-            "fraction": submission.fraction,
-        }
+        return SubmissionOut.of(submission, place).model_dump(mode="json")

@@ -1,0 +1,134 @@
+"""The demo: a whole site, a course, and every solution in `reference/` submitted by a student over HTTP."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+from rich.live import Live
+
+from server import publishing, site
+from server.db.migrate import upgrade
+from server.db.session import Database
+from server.demo import tables
+from server.demo.course import ADMIN, COURSE, seed
+from server.demo.entrants import Entry, entries
+from server.demo.student import Student, Submitted
+from server.demo.student import board as board_of
+from server.settings import Settings, load
+
+LOOK_SECONDS = 1.0
+PATIENCE_SECONDS = 1200.0
+"""After so long without the end of all submissions, the demo has failed."""
+
+WIDTH = 120
+"""Columns of the output where there is no terminal."""
+
+
+def run(*, port: int | None, ended: Callable[[], bool]) -> int:
+    """Run the demo; 0 if every verdict is of the class that `reference/` names.
+
+    State lives in $SOLMARK_HOME (./var). With DEMO_EXIT=1 the site stops at the end.
+    """
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    settings = _settings()
+    with console.status("Measuring this machine (once) ..."):
+        _calibrate()
+    assignments = publishing.folders(Path("assignments"))
+    submissions = entries(Path("reference"), [f"{path.parent.name}/{path.name}" for path in assignments])
+    students = list(dict.fromkeys(entry.student for entry in submissions))
+    upgrade(settings.database)
+    database = Database(settings.database)
+    try:
+        passwords = seed(database, settings, students)
+        for path in assignments:
+            with console.status(f"Publishing {path} ..."):
+                publishing.publish(database, settings, COURSE, str(path), by=ADMIN)
+    finally:
+        database.close()
+    with site.running(settings, host="127.0.0.1", port=port) as running:
+        console.print(f"Solmark at {running.url}: grading {len(submissions)} submissions")
+        with ExitStack() as stack:
+            people = {
+                login: stack.enter_context(Student(running.url, login, passwords[login]))
+                for login in students
+            }
+            submitted = _grade(submissions, people, running, console, ended)
+        for path in assignments:
+            console.print(tables.board(board_of(running.url, f"{path.parent.name}/{path.name}")))
+        console.print(tables.logins(passwords, students))
+        console.print(f"All passwords: {settings.server_home / 'demo.json'}", soft_wrap=True, highlight=False)
+        code = _judge(submitted, console)
+        if os.environ.get("DEMO_EXIT") != "1" and not ended():
+            console.print(f"Solmark at {running.url}/ (Ctrl-C to stop)")
+            running.wait(ended)
+    return code
+
+
+def _settings() -> Settings:
+    """Settings of a site of its own in $SOLMARK_HOME, whatever broker or database others may use."""
+    home = Path(os.environ.get("SOLMARK_HOME") or "var").absolute()
+    os.environ["SOLMARK_HOME"] = str(home)
+    return load().model_copy(update={"server_home": home / "server", "broker_url": "", "database_url": ""})
+
+
+def _calibrate() -> None:
+    """Measure this CPU unless that has been done; a machine that cannot be measured still grades."""
+    from grader.hardware.profile import HardwareError
+    from grader.hardware.profile import load as load_hardware
+
+    try:
+        load_hardware("cpu")
+    except HardwareError:
+        command = [sys.executable, "-c", "from grader.cli.main import app; app()", "calibrate"]
+        subprocess.run(command, check=True)
+
+
+def _grade(
+    submissions: list[Entry],
+    people: dict[str, Student],
+    running: site.Site,
+    console: Console,
+    ended: Callable[[], bool],
+) -> list[Submitted]:
+    """Submit everything at once and wait, with a table that fills."""
+    submitted = [people[entry.student].submit(entry) for entry in submissions]
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    told: set[str] = set()
+    with Live(tables.progress(submitted), console=console, auto_refresh=False, transient=True) as live:
+        while not all(one.final for one in submitted) and time.monotonic() < deadline and not ended():
+            time.sleep(LOOK_SECONDS)
+            running.supervisor.watch()
+            for one in submitted:
+                if not one.final:
+                    one.look()
+            if console.is_terminal:
+                live.update(tables.progress(submitted), refresh=True)
+                continue
+            for one in submitted:
+                if one.final and one.found["id"] not in told:
+                    told.add(one.found["id"])
+                    console.print("  ".join(cell for cell in tables.row(one) if cell), highlight=False)
+    console.print(tables.progress(submitted))
+    return submitted
+
+
+def _judge(submitted: list[Submitted], console: Console) -> int:
+    """Say what came out other than `reference/` names."""
+    other = [one for one in submitted if not one.as_expected()]
+    for one in other:
+        verdict = one.found["verdict"] or one.found["state"]
+        console.print(
+            f"[bold red]{one.entry.path}: {verdict}, expected {one.entry.expected.value}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if not other:
+        console.print(f"All {len(submitted)} verdicts are as expected.")
+    return 1 if other else 0

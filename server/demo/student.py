@@ -1,0 +1,93 @@
+"""A student of the demo as the site sees one: logs in, submits and looks, over HTTP."""
+
+import time
+from typing import Any, Self
+
+import httpx
+
+from grader.contract import Mode, Verdict
+from server.demo.course import COURSE
+from server.demo.entrants import Entry
+
+
+class Submitted:
+    """One submission of the demo, followed until it is final."""
+
+    def __init__(self, client: httpx.Client, entry: Entry, created: dict[str, Any]) -> None:
+        self.entry = entry
+        self.found = created
+        self.seconds = 0.0
+        self._client = client
+        self._started = time.monotonic()
+
+    @property
+    def final(self) -> bool:
+        """Whether it is graded, or will never be."""
+        return bool(self.found["final"])
+
+    def look(self) -> None:
+        """Ask for its state again."""
+        self.found = _json(self._client.get(f"submissions/{self.found['id']}"))
+        self.seconds = time.monotonic() - self._started
+
+    def as_expected(self) -> bool:
+        """Whether its verdict is of the class that `reference/` names.
+
+        A noisy machine may keep the time of a right solution from settling: then its tests decide.
+        """
+        if self.found["verdict"] is None:
+            return False
+        verdict = Verdict(self.found["verdict"])
+        if verdict is Verdict.UNSTABLE_TIMING and self.entry.expected is Verdict.ACCEPTED:
+            return self._tests_passed()
+        return verdict.failure_class is self.entry.expected.failure_class
+
+    def _tests_passed(self) -> bool:
+        report = _json(self._client.get(f"submissions/{self.found['id']}/report"))
+        ran = [test["verdict"] for test in report["tests"] if test["verdict"] is not None]
+        hidden = report["hidden"] is None or report["hidden"]["passed"] is not False
+        return set(ran) == {Verdict.ACCEPTED.value} and hidden
+
+
+class Student:
+    """A session by API token; close it when done."""
+
+    def __init__(self, url: str, login: str, password: str) -> None:
+        self._client = httpx.Client(base_url=f"{url}/api/v1/", timeout=30.0)
+        body = {"name": "demo", "login": login, "password": password}
+        token = _json(self._client.post("tokens", json=body))["token"]
+        self._client.headers["Authorization"] = f"Bearer {token}"
+
+    def submit(self, entry: Entry) -> Submitted:
+        """Hand in the entry's file under the name that its language's entry has."""
+        form = {"mode": Mode.GRADE.value, **({"language": entry.language} if entry.language else {})}
+        name = f"solution{entry.path.suffix}"
+        response = self._client.post(
+            f"courses/{COURSE}/assignments/{entry.assignment}/submissions",
+            data=form,
+            files=[("files", (name, entry.path.read_bytes(), "application/octet-stream"))],
+        )
+        return Submitted(self._client, entry, _json(response))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def board(url: str, assignment: str) -> dict[str, Any]:
+    """The public board, as anybody may read it."""
+    with httpx.Client(base_url=f"{url}/api/v1/", timeout=30.0) as client:
+        return _json(client.get(f"courses/{COURSE}/assignments/{assignment}/board"))
+
+
+def _json(response: httpx.Response) -> dict[str, Any]:
+    if response.is_error:
+        raise RuntimeError(f"{response.request.method} {response.request.url}: {response.text}")
+    found: dict[str, Any] = response.json()
+    return found

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from grader import archive, checks, repair, taskfile
+from grader import archive, checks, milestones, repair, taskfile
 from grader.contract import Language
 from grader.faults import AssignmentError, Fault, from_dates, from_validation
 from grader.spec import CaseSpec, HiddenSpec, ParamValue, Spec, TargetSpec, is_drawn
@@ -163,7 +163,7 @@ def load(path: str | Path) -> Assignment:
         faults += checks.case_faults(spec, spec.cases, FILE, "public")
         faults += checks.case_faults(spec, hidden.cases if hidden else (), HIDDEN, "hidden")
         faults += checks.id_faults(spec, hidden.cases if hidden else (), root)
-        faults += checks.milestone_faults(spec, root)
+        faults += milestones.faults(spec, root)
     if faults or spec is None:
         raise AssignmentError(str(path), faults)
     packed = archive.pack(archive.collect(root, names))

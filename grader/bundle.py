@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -28,7 +27,6 @@ __all__ = [
     "Bundle",
     "Manifest",
     "ManifestError",
-    "files",
     "make",
     "read",
     "starter_zip",
@@ -73,11 +71,6 @@ def write(assignment: Assignment, file: Path) -> str:
 def manifest_file(file: Path) -> Path:
     """Where `write` puts the manifest of an archive."""
     return file.with_name(f"{file.name}.manifest.json")
-
-
-def files(source: bytes | Path) -> Mapping[str, bytes]:
-    """Contents of an archive by name, nothing written. Raises ArchiveError."""
-    return archive.read(_content(source))
 
 
 def read(source: bytes | Path, folder: Path, digest: str | None = None) -> Assignment:

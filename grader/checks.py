@@ -3,7 +3,6 @@
 Each function returns the faults it finds; none raises.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,9 +28,6 @@ LIMIT_RANGES: Mapping[str, tuple[float, float, str]] = {
     "warm_up_seconds": (1, 300, "seconds"),
 }
 """Smallest and largest sane value of each limit: a typing error must not hold a node for hours."""
-
-_RESULTS = Path("benchmarks") / "results"
-_MILESTONE_TOLERANCE = 0.02
 
 
 def file_faults(names: Sequence[str]) -> list[Fault]:
@@ -249,50 +245,6 @@ def id_faults(spec: Spec, hidden: Sequence[CaseSpec], root: Path) -> list[Fault]
                 Fault(TOML, "id", f"is {spec.id!r}, but the folder is {folder!r}", "make them equal")
             )
     return faults
-
-
-def milestone_faults(spec: Spec, root: Path) -> list[Fault]:
-    """Milestones whose measurement is not a row of `benchmarks/results`, or says another fraction.
-
-    The results lie in the checkout; a bundle or a student's copy elsewhere cannot be held against them.
-    """
-    results = next((parent / _RESULTS for parent in root.parents if (parent / _RESULTS).is_dir()), None)
-    if results is None:
-        return []
-    faults = []
-    for target in spec.targets:
-        for milestone in target.milestones:
-            key = f'targets["{target.hardware}"].milestones["{milestone.name}"]'
-            file, _, row = milestone.measurement.partition(":")
-            rows = _rows(results / f"{file}.json")
-            if rows is None:
-                known = [path.stem for path in results.glob("*.json")]
-                wrong = f"there is no benchmarks/results/{file}.json"
-                faults.append(Fault(TOML, f"{key}.measurement", wrong, near(file, known)))
-            elif row not in rows:
-                wrong = f"benchmarks/results/{file}.json has no row {row!r}; estimates are no milestones"
-                faults.append(Fault(TOML, f"{key}.measurement", wrong, near(row, rows)))
-            else:
-                faults += _measured_faults(rows[row], milestone.fraction, key)
-    return faults
-
-
-def _measured_faults(row: Mapping[str, Any], fraction: float, key: str) -> list[Fault]:
-    measured = row.get("fraction")
-    if not isinstance(measured, float | int) or isinstance(measured, bool):
-        return [Fault(TOML, f"{key}.measurement", "that row has no fraction", "name a row that has one")]
-    if abs(measured - fraction) > _MILESTONE_TOLERANCE * measured:
-        wrong = f"{fraction:g}, but {measured:.4g} was measured"
-        return [Fault(TOML, f"{key}.fraction", wrong, f"right is {measured:.3g}")]
-    return []
-
-
-def _rows(path: Path) -> dict[str, Mapping[str, Any]] | None:
-    try:
-        document = json.loads(path.read_text("utf-8"))
-        return {row["id"]: row for row in document["rows"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def no_target(hardware: str, spec: Spec) -> Fault:

@@ -73,13 +73,6 @@ def combine(fractions: Sequence[Fraction]) -> Fraction:
     return Fraction(value, min(low, value), max(high, value))  # The logarithms round; the order must not.
 
 
-def widen(fraction: Fraction, spread: float) -> Fraction:
-    """The same fraction with its interval widened by the relative spread between sessions."""
-    if not 0 <= spread < 1:
-        raise ScoringError(f"a spread between sessions of {spread} is not in [0, 1)")
-    return Fraction(fraction.value, fraction.low * (1 - spread), min(1.0, fraction.high * (1 + spread)))
-
-
 def curve(fraction: float, milestones: Sequence[tuple[float, float]]) -> float:
     """Credit in [0, 1]: piecewise linear in log F through (fraction, credit), clamped at both ends.
 

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from grader.faults import AssignmentError, Fault, near
 from grader.spec import Spec
@@ -94,9 +93,3 @@ def raised(error: BaseException, root: Path, doing: str = "") -> Fault:
 
 def _is_under(name: str, root: Path) -> bool:
     return Path(name).is_relative_to(root)
-
-
-def describe(value: Any) -> str:
-    """A short text of a value for messages."""
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -96,7 +96,7 @@ class Profile(Model):
     interval_target: Positive
     """Relative half-width at which the stopping rule is content."""
     session_spread: float = Field(default=0.0, ge=0, lt=1)
-    """Relative spread between sessions, by which a fraction's interval is widened."""
+    """Coefficient of variation of a time between sessions, by which its interval is widened."""
     units: dict[str, Rates] = Field(default_factory=dict)
     dram: Rates | None = None
     link: Rates | None = None

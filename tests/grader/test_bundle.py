@@ -56,7 +56,7 @@ def test_folder_archive_and_copy_share_one_digest(folder: Path, tmp_path: Path) 
     assert copy.digest == assignment.digest
     assert copy.has_hidden
     assert bundle.read(file.read_bytes(), tmp_path / "copies" / "two").digest == assignment.digest
-    assert dict(bundle.files(file))["README.md"] == (folder / "README.md").read_bytes()
+    assert archive.read(file.read_bytes())["README.md"] == (folder / "README.md").read_bytes()
     assert manifest.read(bundle.manifest_file(file).read_bytes()).digest == assignment.digest
     assert sorted(path.name for path in (tmp_path / "copies").iterdir()) == ["one", "two"]
     assert sorted(path.name for path in file.parent.iterdir()) == ["scale.tar", "scale.tar.manifest.json"]
@@ -268,3 +268,55 @@ def test_a_starter_without_a_compiled_language_has_no_header(folder: Path) -> No
     replace(folder, ', "cpp"]', "]", "assignment.toml")
     with zipfile.ZipFile(io.BytesIO(bundle.starter_zip(load(folder)))) as opened:
         assert not [name for name in opened.namelist() if name.endswith(".h")]
+
+
+COLLECTIVE = """
+from grader.task import CollectiveTask, Cost, DialogueTask, BlobRegion, Tensor
+
+
+def tensors(params, rank):
+    return (Tensor("x", "float32", (params["rows"],), "in"), Tensor("y", "float32", (params["rows"],), "out"))
+
+
+PARTS = {"kernel": CollectiveTask(
+    ranks=lambda params: 2,
+    tensors=tensors,
+    fill=None,
+    oracle=None,
+    cost=lambda params: Cost(dram_bytes=8 * params["rows"], link_bytes=4 * params["rows"]),
+)}
+"""
+
+DIALOGUE = """
+from grader.task import BlobRegion, DialogueTask
+
+PARTS = {"kernel": DialogueTask(
+    episode=None, regions=lambda params: (BlobRegion("plan", "int64", 10, "from_candidate"),)
+)}
+"""
+
+
+def test_a_collective_is_evaluated_on_every_rank(folder: Path) -> None:
+    replace(folder, '"function"', '"collective"', "assignment.toml")
+    (folder / "task.py").write_text(COLLECTIVE, "utf-8")
+    wide = next(case for case in evaluate.evaluate(load(folder)).cases if case.id == "wide")
+    assert wide.shapes == {"x": "float32[1024]", "y": "float32[1024]"}
+    assert wide.cost is not None
+    assert wide.cost.link_bytes == 4096
+    replace(folder, '"float32", (params["rows"],), "out"', '"float32", (params["rows"],) * (9 * rank), "out"')
+    assert any("9 dimensions" in fault for fault in faults(folder))
+    replace(folder, "ranks=lambda params: 2", "ranks=lambda params: 0")
+    assert any("ranks gave 0" in fault for fault in faults(folder))
+
+
+def test_a_dialogue_has_regions_and_neither_cost_nor_tolerance(folder: Path) -> None:
+    replace(folder, '"function"', '"dialogue"', "assignment.toml")
+    (folder / "task.py").write_text(DIALOGUE, "utf-8")
+    assert any("a dialogue judges its answers itself" in fault for fault in faults(folder))
+    for name in ("assignment.toml", "hidden/cases.toml"):
+        text = (folder / name).read_text("utf-8").splitlines()
+        (folder / name).write_text("\n".join(line for line in text if "tolerance" not in line), "utf-8")
+    wide = next(case for case in evaluate.evaluate(load(folder)).cases if case.id == "wide")
+    assert (wide.cost, wide.shapes, wide.bounds) == (None, {}, {})
+    replace(folder, '"int64"', '"int65"')
+    assert any("dtype 'int65'" in fault for fault in faults(folder))

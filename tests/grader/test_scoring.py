@@ -15,7 +15,6 @@ from grader.scoring import (
     curve,
     points,
     ranks,
-    widen,
 )
 
 CURVE = [(0.1, 0.0), (0.4, 0.5), (0.9, 1.0)]
@@ -77,13 +76,6 @@ def test_the_geometric_mean_by_hand() -> None:
     assert [found.low, found.high] == pytest.approx([0.28, 0.54])
     with pytest.raises(ScoringError):
         combine([])
-
-
-def test_the_spread_between_sessions_widens_both_ends() -> None:
-    wide = widen(Fraction(0.5, 0.4, 0.995), 0.01)
-    assert [wide.value, wide.low, wide.high] == pytest.approx([0.5, 0.396, 1.0])
-    with pytest.raises(ScoringError):
-        widen(Fraction(0.5, 0.5, 0.5), 1.0)
 
 
 def test_the_curve_meets_its_milestones_and_is_linear_in_the_logarithm() -> None:

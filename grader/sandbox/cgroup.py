@@ -101,10 +101,12 @@ class Group:
                 os.close(descriptor)
 
     def remove(self, timeout_seconds: float = 5.0) -> None:
-        """Wait until the groups are empty and remove them; raise SandboxError if something stays in them."""
+        """Empty the groups and remove them; raise SandboxError if something stays in them."""
         deadline = time.monotonic() + timeout_seconds
         for folder in self.folders:
             while not _removed(folder):
+                for pid in _processes(folder):  # born while the others were killed
+                    self._signal(pid)
                 if time.monotonic() > deadline:
                     raise SandboxError(f"cgroup {folder} is still populated: {_processes(folder)}")
                 time.sleep(_PAUSE_SECONDS)

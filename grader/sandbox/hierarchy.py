@@ -83,6 +83,8 @@ def _second(mount: str, own: str) -> Hierarchy | None:
     for base in dict.fromkeys((mount, os.path.dirname(own), own)):  # noqa: PTH120
         if not base.startswith(mount) or not _usable(base):
             continue
+        if base == own == mount:
+            _vacate(base)
         enabled = frozenset(_enable(base))
         if best is None or len(enabled & {"memory", "pids"}) > len(best.controllers & {"memory", "pids"}):
             best = Hierarchy(2, base, enabled, mount)
@@ -131,15 +133,35 @@ def _remove(folder: Path) -> None:
             return
 
 
+def _vacate(base: str) -> None:
+    """Move all processes of a container's own top group into a leaf, so that it can hand controllers down.
+
+    Only in a cgroup namespace, whose top is all that the container has; the true root needs no such thing,
+    and has no cgroup.type.
+    """
+    wanted = set(WANTED) & set(Path(base, "cgroup.controllers").read_text().split())
+    if not Path(base, "cgroup.type").exists() or wanted <= set(_handed_down(base)):
+        return
+    leaf = Path(base, "solmark-container")
+    leaf.mkdir(exist_ok=True)
+    for pid in Path(base, "cgroup.procs").read_text().split():
+        with contextlib.suppress(OSError):  # ended, or a kernel thread
+            (leaf / "cgroup.procs").write_text(pid)
+
+
+def _handed_down(base: str) -> list[str]:
+    return Path(base, "cgroup.subtree_control").read_text().split()
+
+
 def _enable(base: str) -> list[str]:
     """Hand the wanted controllers down to the children of `base`, and return those that they have."""
     control = Path(base, "cgroup.subtree_control")
     available = Path(base, "cgroup.controllers").read_text().split()
     for controller in WANTED:
-        if controller in available and controller not in control.read_text().split():
+        if controller in available and controller not in _handed_down(base):
             with contextlib.suppress(OSError):  # busy or not delegated: `doctor` says what to do
                 control.write_text(f"+{controller}")
-    return [name for name in control.read_text().split() if name in WANTED]
+    return [name for name in _handed_down(base) if name in WANTED]
 
 
 def _first(mount: str, root: str, options: str, own: dict[str, str]) -> Hierarchy | None:

@@ -1,0 +1,48 @@
+"""No cheat of the corpus gains against the judge, and every one of them gains against a naive grader."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GAIN = 0.9
+"""Accepted in less than this share of the honest time is a gain."""
+CONFIRMATIONS = 3
+Grader = Callable[[Path], Any]
+
+
+@pytest.mark.alone
+def test_an_attack_gains_nothing(attack: Any, grade: Grader, honest: Any) -> None:
+    allowed = {"accepted" if verdict == "no_gain" else verdict for verdict in attack.expect}
+    best = float("inf")
+    for confirmation in range(CONFIRMATIONS):
+        outcome = grade(attack.path)
+        assert outcome.verdict in allowed
+        if not outcome.accepted:
+            return
+        assert attack.gain == "time", "accepted although wrong"
+        best = min(best, outcome.seconds)
+        # Both at their best: neither gains by the machine's moods, which the honest program has as well.
+        if best >= GAIN * honest.best(attack.path.suffix, again=confirmation > 0):
+            return
+        if best >= GAIN * honest.best(attack.path.suffix, again=True):
+            return
+    pytest.fail(f"{best} s is less than {GAIN} of the honest {honest.best(attack.path.suffix)} s")
+
+
+@pytest.mark.alone
+def test_the_same_attack_beats_a_naive_grader(
+    attack: Any, naive: Grader, naive_honest: Callable[[str], float]
+) -> None:
+    for _ in range(CONFIRMATIONS):
+        outcome = naive(attack.path)
+        assert outcome.accepted
+        if attack.gain == "acceptance" or outcome.seconds < GAIN * naive_honest(attack.path.suffix):
+            return
+    pytest.fail("gains nowhere, so it proves nothing")
+
+
+@pytest.mark.parametrize("suffix", [".py", ".cpp"])
+def test_the_honest_program_is_accepted(suffix: str, grade: Grader) -> None:
+    assert grade(Path(__file__).parent / "programs" / f"honest{suffix}").accepted

@@ -149,7 +149,7 @@ class Judge:
         stream = torch.cuda.current_stream().cuda_stream
         check(driver.cuLaunchKernel(self.watchdog, 2 * self.units, 1, 1, 1024, 1, 1, 0, stream, addresses.data_ptr(), 0))
 
-    def round(self, fill: Callable[[], None], gather: Callable[[], None], evict: bool = True) -> tuple[float, float, int]:
+    def round(self, fill: Callable[[], object], gather: Callable[[], object], evict: bool = True) -> tuple[float, float, int]:
         """(seconds to `done`, seconds to the end of the gather, largest gap in cycles)."""
         self.gap.zero_()
         self.stop.zero_()

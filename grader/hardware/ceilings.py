@@ -28,6 +28,7 @@ PATIENCE = 2.0
 MATMUL_SIZES = (768, 1024, 1536)
 _CHUNK_BYTES = 16 << 20
 _REST_SECONDS = 0.005
+_FMA_ROUNDS = 200_000
 _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared")
 _COMPILE_SECONDS = 60.0
 
@@ -37,6 +38,9 @@ class Series:
     """Rates of the bursts of one kernel, in bytes or operations per second."""
 
     rates: list[float] = field(default_factory=list)
+    """By the clock."""
+    cpu_rates: list[float] = field(default_factory=list)
+    """By the CPU time that was had on every core: other programs cannot lower these."""
 
     @property
     def best(self) -> float:
@@ -56,16 +60,18 @@ class Series:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Best and median rate by kernel: `copy`, `torch_copy`, `read` in bytes/s (a copy moves each byte twice),
-    `matmul`, `fma` in operations/s. Kernels in C++ are missing where there is no g++."""
+    """Rates by kernel: `copy`, `torch_copy`, `read` in bytes/s (a copy moves each byte twice), `matmul`, `fma` in
+    operations/s. Kernels in C++ are missing where there is no g++."""
 
     best: dict[str, float]
     median: dict[str, float]
+    undisturbed: dict[str, float]
+    """The best by CPU time: not reached here, but what a quiet machine may reach."""
     bursts: dict[str, int]
 
 
-Burst = Callable[[], tuple[float, float]]
-"""Runs for at least BURST_SECONDS; returns (amount, seconds)."""
+Step = Callable[[], float]
+"""Runs a kernel once; returns the amount of work, in bytes or operations."""
 
 
 def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) -> Ceilings:
@@ -79,23 +85,23 @@ def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) ->
     import torch
 
     torch.set_num_threads(len(cpus))
-    bursts: dict[str, Burst] = {}
+    steps: dict[str, Step] = {}
     native = None if library is None else load(library)
     memory = _Memory()
-    bursts["torch_copy"] = memory.burst(lambda to, source: _ignore(to.copy_(source)), 2)
+    steps["torch_copy"] = memory.step(lambda to, source: _ignore(to.copy_(source)), 2)
     if native is not None:
-        bursts["copy"] = memory.burst(
+        steps["copy"] = memory.step(
             lambda to, source: native.ceiling_copy(to.data_ptr(), source.data_ptr(), source.nbytes), 2
         )
-        bursts["read"] = memory.burst(
+        steps["read"] = memory.step(
             lambda _to, source: _ignore(native.ceiling_read(source.data_ptr(), source.nbytes)), 1
         )
-        bursts["fma"] = _fma(native)
+        steps["fma"] = _fma(native)
     for size in MATMUL_SIZES:
-        bursts[f"matmul {size}"] = _matmul(size)
-    series = {name: Series() for name in bursts}
-    for burst in bursts.values():
-        burst()  # Loads the code, starts the threads, raises the clock.
+        steps[f"matmul {size}"] = _matmul(size)
+    series = {name: Series() for name in steps}
+    for step in steps.values():
+        _burst(step)  # Loads the code, starts the threads, raises the clock.
     started = time.monotonic()
     while True:
         elapsed = time.monotonic() - started
@@ -103,11 +109,12 @@ def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) ->
         settled = all(entry.settled for entry in series.values())
         if measured and elapsed >= (seconds if settled else PATIENCE * seconds):
             break
-        for name, burst in bursts.items():
+        for name, step in steps.items():
             # Threads of the kernel before spin on for a while; a candidate too comes out of a freeze.
             time.sleep(_REST_SECONDS)
-            amount, duration = burst()
-            series[name].rates.append(amount / duration)
+            amount, wall, cpu = _burst(step)
+            series[name].rates.append(amount / wall)
+            series[name].cpu_rates.append(amount * len(cpus) / cpu)
     best_size = max(
         (name for name in series if name.startswith("matmul")), key=lambda name: series[name].best
     )
@@ -116,8 +123,19 @@ def measure(cpus: Sequence[int], seconds: float, library: Path | None = None) ->
     return Ceilings(
         best={name: entry.best for name, entry in chosen.items()},
         median={name: entry.median for name, entry in chosen.items()},
+        undisturbed={name: max(entry.cpu_rates) for name, entry in chosen.items()},
         bursts={name: len(entry.rates) for name, entry in chosen.items()},
     )
+
+
+def _burst(step: Step) -> tuple[float, float, float]:
+    """Repeat a step for at least BURST_SECONDS: its amount, the seconds by the clock and by the CPUs."""
+    amount = 0.0
+    cpu = time.process_time()
+    started = time.perf_counter()
+    while (wall := time.perf_counter() - started) < BURST_SECONDS:
+        amount += step()
+    return amount, wall, time.process_time() - cpu
 
 
 class _Memory:
@@ -144,49 +162,36 @@ class _Memory:
         while True:
             yield from range(len(self._sources))
 
-    def burst(self, kernel: "Callable[[torch.Tensor, torch.Tensor], None]", crossings: int) -> Burst:
-        """Bursts of a kernel that moves each byte of a chunk `crossings` times."""
+    def step(self, kernel: "Callable[[torch.Tensor, torch.Tensor], None]", crossings: int) -> Step:
+        """A kernel on the next chunk, each byte of which it moves `crossings` times."""
 
-        def run() -> tuple[float, float]:
-            amount = 0
-            started = time.perf_counter()
-            while (elapsed := time.perf_counter() - started) < BURST_SECONDS:
-                place = next(self._places)
-                kernel(self._targets[place], self._sources[place])
-                amount += crossings * _CHUNK_BYTES
-            return float(amount), elapsed
+        def run() -> float:
+            place = next(self._places)
+            kernel(self._targets[place], self._sources[place])
+            return float(crossings * _CHUNK_BYTES)
 
         return run
 
 
-def _matmul(size: int) -> Burst:
+def _matmul(size: int) -> Step:
     import torch
 
     a, b = torch.randn(size, size), torch.randn(size, size)
     out = torch.empty(size, size)
 
-    def run() -> tuple[float, float]:
-        amount = 0.0
-        started = time.perf_counter()
-        while (elapsed := time.perf_counter() - started) < BURST_SECONDS:
-            torch.mm(a, b, out=out)
-            amount += 2.0 * size**3
-        return amount, elapsed
+    def run() -> float:
+        torch.mm(a, b, out=out)
+        return 2.0 * size**3
 
     return run
 
 
-def _fma(native: ctypes.CDLL) -> Burst:
-    rounds = 200_000
+def _fma(native: ctypes.CDLL) -> Step:
     operations = ctypes.c_double()
 
-    def run() -> tuple[float, float]:
-        amount = 0.0
-        started = time.perf_counter()
-        while (elapsed := time.perf_counter() - started) < BURST_SECONDS:
-            native.ceiling_fma(rounds, ctypes.byref(operations))
-            amount += operations.value
-        return amount, elapsed
+    def run() -> float:
+        native.ceiling_fma(_FMA_ROUNDS, ctypes.byref(operations))
+        return operations.value
 
     return run
 

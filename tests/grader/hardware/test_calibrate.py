@@ -37,6 +37,7 @@ def test_a_core_copies_and_multiplies(first: Ceilings) -> None:
     assert 1e8 < first.best["torch_copy"] < 1e12
     assert 1e8 < first.best["matmul"] < 1e13
     assert all(first.median[name] <= first.best[name] for name in first.best)
+    assert set(first.undisturbed) == set(first.best)
 
 
 def test_the_kernels_in_cpp_do_what_they_are_timed_for(tmp_path: Path) -> None:
@@ -82,12 +83,26 @@ def test_core_counts_have_powers_of_two_the_candidates_and_all() -> None:
 
 
 def test_the_best_of_all_runs_is_kept() -> None:
-    good = Ceilings({"torch_copy": 2e10, "copy": 4e10, "read": 5e10, "matmul": 1e11, "fma": 9e10}, {}, {})
-    noisy = Ceilings({"torch_copy": 1e10, "copy": 1e10, "read": 1e10, "matmul": 2e11, "fma": 3e11}, {}, {})
+    good = Ceilings(
+        best={"torch_copy": 2e10, "copy": 4e10, "read": 5e10, "matmul": 1e11, "fma": 9e10},
+        median={},
+        undisturbed={"copy": 4.1e10, "read": 5.1e10, "matmul": 1.1e11},
+        bursts={},
+    )
+    noisy = Ceilings(
+        best={"torch_copy": 1e10, "copy": 1e10, "read": 1e10, "matmul": 2e11, "fma": 2e11},
+        median={},
+        undisturbed={"copy": 4e10, "fma": 3e11},
+        bursts={},
+    )
     row = calibration.best_row(calibration.best_row(None, good), noisy)
-    assert row == CoreRates(dram=4e10, units={"fp32": 2e11}, fastest={"dram": 5e10, "fp32": 3e11})
-    without_compiler = Ceilings({"torch_copy": 3e10, "matmul": 1e11}, {}, {})
-    assert calibration.best_row(None, without_compiler) == CoreRates(dram=3e10, units={"fp32": 1e11})
+    assert row == CoreRates(dram=4e10, units={"fp32": 2e11}, fastest={"dram": 5.1e10, "fp32": 3e11})
+
+
+def test_a_busy_machine_lowers_the_light_but_not_the_ceiling() -> None:
+    busy = Ceilings({"torch_copy": 1e10, "matmul": 5e10}, {}, {"torch_copy": 2e10, "matmul": 1e11}, {})
+    row = calibration.best_row(None, busy)
+    assert row == CoreRates(dram=1e10, units={"fp32": 5e10}, fastest={"dram": 2e10, "fp32": 1e11})
 
 
 def stored(home: Path, **changes: object) -> Path:

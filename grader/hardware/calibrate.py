@@ -208,8 +208,8 @@ def _merged(
 def best_row(kept: CoreRates | None, found: Ceilings) -> CoreRates:
     """A copy prices the memory and a matmul the arithmetic, by the clock.
 
-    Other kernels, and rates by CPU time, can only raise the ceilings: what a busy machine hid must not make an
-    honest time faster than light.
+    Other kernels, and rates by CPU time, can only raise the ceilings: what a busy machine hid must not make
+    an honest time faster than light.
     """
     best = found.best
     copy = max(best.get("copy", 0.0), best["torch_copy"])

@@ -60,8 +60,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Rates by kernel: `copy`, `torch_copy`, `read` in bytes/s (a copy moves each byte twice), `matmul`, `fma` in
-    operations/s. Kernels in C++ are missing where there is no g++."""
+    """Rates by kernel: `copy`, `torch_copy`, `read` in bytes/s (a copy moves each byte twice), `matmul` and
+    `fma` in operations/s. Kernels in C++ are missing where there is no g++."""
 
     best: dict[str, float]
     median: dict[str, float]

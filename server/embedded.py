@@ -62,6 +62,12 @@ class Child:
         """Whether it runs."""
         return self.process is not None and self.process.poll() is None
 
+    def kill(self) -> None:
+        """End it at once, as the kernel would for want of memory; a supervisor then starts it again."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
 
 class Supervisor:
     """Starts children, keeps them up, stops them in reverse order. Their output goes to `logs/NAME.log`."""
@@ -84,6 +90,10 @@ class Supervisor:
         self._children.append(child)
         self._spawn(child)
         return child
+
+    def child(self, name: str) -> Child:
+        """The child of that name; raises KeyError."""
+        return {child.name: child for child in self._children}[name]
 
     def watch(self) -> None:
         """Start again what has died; raise EmbeddedError for a child that does not stay up. Call it often."""

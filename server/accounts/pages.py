@@ -138,7 +138,7 @@ def _account(
     fault: str = "",
     error: DomainError | None = None,
 ) -> Response:
-    sentence = _sentence(error, reader) if error else fault and reader.text(fault)
+    sentence = _sentence(error, reader) if error else fault and reader.gettext(fault)
     return page(
         request,
         reader,

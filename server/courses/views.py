@@ -6,9 +6,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from markupsafe import Markup
-
-from grader import bundle
+from grader import archive
 from grader.contract import JobLimits
 from grader.manifest import Manifest
 from grader.spec import MilestoneSpec
@@ -16,6 +14,7 @@ from server.blobs import BlobStore, MissingBlobError
 from server.db.models import Submission
 from server.errors import NotFound
 from server.web import markdown
+from server.web.markdown import Document
 from server.web.render import Reader, byte_size, duration
 from server.web.words import LIMITS
 
@@ -67,7 +66,7 @@ def targets(manifest: Manifest, reader: Reader) -> list[ShownTarget]:
 
 
 @lru_cache(maxsize=256)
-def spec(readme: str, files: str) -> Markup:
+def spec(readme: str, files: str) -> Document:
     """The text as HTML without its own title, which the page already has; `files` is where pictures are."""
     title, _, rest = readme.lstrip().partition("\n")
     return markdown.render(rest if title.startswith("# ") else readme, lambda path: files + quote(path))
@@ -87,7 +86,7 @@ def picture(blobs: BlobStore, digest: str, path: str) -> tuple[bytes, str]:
 @lru_cache(maxsize=256)
 def _member(blobs: BlobStore, digest: str, path: str) -> bytes | None:
     try:
-        return bundle.files(blobs.read(digest)).get(path)
+        return archive.read(blobs.read(digest)).get(path)
     except MissingBlobError:
         raise NotFound(what="file") from None
 
@@ -102,5 +101,5 @@ def _limits(limits: JobLimits, reader: Reader) -> list[tuple[str, str]]:
             text = byte_size(value)
         else:
             text = duration(value) if field.endswith("_seconds") else str(value)
-        shown.append((reader.text(name), text))
+        shown.append((reader.gettext(name), text))
     return shown

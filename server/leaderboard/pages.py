@@ -9,7 +9,6 @@ from markupsafe import Markup
 from server.access import Db, MaybeUser
 from server.courses import service as courses
 from server.db.models import Course, User
-from server.errors import NotFound, NotLoggedIn
 from server.leaderboard import service
 from server.leaderboard.service import Board, Entry
 from server.web import charts
@@ -45,9 +44,7 @@ def board_page(
     hardware: str | None = None,
 ) -> Response:
     """The best of each team; public where the course says so."""
-    course = courses.get_course(session, slug)
-    if not service.may_see(session, course, user):
-        raise NotLoggedIn if user is None else NotFound(what="board")
+    course = service.visible_course(session, slug, user)
     board = service.board(session, course, f"{track}/{name}", digest=version, hardware=hardware)
     role = courses.role_of(session, course, user) if user else None
     return page(

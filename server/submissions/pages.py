@@ -138,7 +138,7 @@ def submissions_page(
         request,
         reader,
         "submissions.html",
-        heading=reader.text(N_("All submissions") if everyone else N_("My submissions")),
+        heading=reader.gettext(N_("All submissions") if everyone else N_("My submissions")),
         course=course,
         staff=role.is_staff,
         everyone=everyone,

@@ -55,7 +55,8 @@ def handed_in(uploads: Sequence[UploadFile], code: str, chosen: Language | None)
 def _add(files: dict[str, bytes], name: str, content: bytes) -> None:
     if name in files:
         raise FilesRefused(
-            rule="name", file=name, why="given twice; choose files or paste code, not both under one name",
-            why_zh="重复给出；同名文件不能既上传又粘贴",
-        )  # fmt: skip
+            rule="repeated_name",
+            why=f"{name} is given twice: choose files or paste code, not both under one name.",
+            why_zh=f"{name} 重复给出：同名文件不能既上传又粘贴。",
+        )
     files[name] = content

@@ -4,13 +4,16 @@ Raw HTML in the source is shown as text, and all output passes an allow-list: an
 trusted with points, not with the readers' sessions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.anchors import anchors_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -47,7 +50,7 @@ _ATTRIBUTES: Mapping[str, set[str]] = {
     "span": {"class"},
     "section": {"class"},
     "td": {"class"},
-    "th": {"class"},
+    "th": {"class", "scope"},
     "ol": {"start", "class"},
     "math": {"display", "xmlns"},
     **{tag: set(_MATH_ATTRIBUTES) for tag in _MATH_TAGS - {"math"}},
@@ -61,7 +64,15 @@ _SUFFIXES = {
 _ID_PREFIX = "spec-"
 
 
-def render(source: str, image_url: Callable[[str], str] = lambda path: path) -> Markup:
+@dataclass(frozen=True)
+class Document:
+    """A text as HTML, and its headings of the second level: (id, text) each."""
+
+    html: Markup
+    headings: Sequence[tuple[str, str]]
+
+
+def render(source: str, image_url: Callable[[str], str] = lambda path: path) -> Document:
     """HTML of a Markdown text; `image_url` maps a relative image path of the bundle to its address.
 
     The text's own first-level headings become second-level ones: the page's title is the only h1.
@@ -71,13 +82,17 @@ def render(source: str, image_url: Callable[[str], str] = lambda path: path) -> 
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
-        if token.type in ("th_open", "td_open") and token.attrGet("style") == "text-align:right":
-            token.attrs = {"class": "number"}  # The site's policy refuses style attributes.
+        if token.type in ("th_open", "td_open"):
+            right = token.attrGet("style") == "text-align:right"
+            token.attrs = {"class": "number"} if right else {}  # The site's policy refuses style attributes.
+        if token.type == "th_open":
+            token.attrSet("scope", "col")
         for child in token.children or ():
             src = child.attrGet("src") if child.type == "image" else None
             if isinstance(src, str) and "://" not in src and not src.startswith("/"):
                 child.attrSet("src", image_url(src.removeprefix("./")))
-    return _clean(parser.renderer.render(tokens, parser.options, {}))
+    html = _clean(parser.renderer.render(tokens, parser.options, {}))
+    return Document(html, [*_headings(tokens)])
 
 
 def source(text: str, name: str) -> Markup:
@@ -130,6 +145,13 @@ def _lexer(name: str) -> Any:
         return get_lexer_by_name(name, stripnl=False) if name else TextLexer(stripnl=False)
     except ClassNotFound:
         return TextLexer(stripnl=False)
+
+
+def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    for token, inline in pairwise(tokens):
+        anchor = token.attrGet("id")
+        if token.type == "heading_open" and token.markup == "##" and anchor:
+            yield f"{_ID_PREFIX}{anchor}", "".join(child.content for child in inline.children or ())
 
 
 def _own_anchors(tag: str, attribute: str, value: str) -> str:

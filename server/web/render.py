@@ -16,7 +16,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from grader.contract import Language, Text, Verdict
+from server.access import form_token
 from server.db.models import Course, Submission, User
+from server.security import FORM_FIELD, SESSION_COOKIE
 from server.web import charts, i18n, words
 from server.web.words import Word
 
@@ -32,7 +34,7 @@ class Reader:
     user: User | None = None
     is_staff: bool = False
 
-    def text(self, message: str, **values: object) -> str:
+    def gettext(self, message: str, **values: object) -> str:
         """A message of the catalogue in the reader's language."""
         translated = i18n.catalogue(self.language).gettext(message)
         return translated % values if values else translated
@@ -62,6 +64,7 @@ def page(
             here=_here(request),
             user=reader.user,
             is_staff=reader.is_staff,
+            has_session=SESSION_COOKIE in request.cookies,
             csrf_field=lambda: form_token_field(request),
             **context,
         )
@@ -75,9 +78,7 @@ def page(
 
 def form_token_field(request: Request) -> Markup:
     """The hidden field that shows that a form came from a page of this site."""
-    from server.access import form_token
-
-    return Markup('<input type="hidden" name="form_token" value="{}">').format(form_token(request))
+    return Markup('<input type="hidden" name="{}" value="{}">').format(FORM_FIELD, form_token(request))
 
 
 @lru_cache

@@ -43,7 +43,7 @@ def helpers(reader: Reader) -> dict[str, Any]:
         "light_chart": lambda report, milestones: light_chart(reader, report, milestones),
         "phase_shares": phase_shares,
         "shares_chart": lambda groups: charts.shares(
-            [group.seconds for group in groups], reader.text("Where the time went")
+            [group.seconds for group in groups], reader.gettext("Where the time went")
         ),
         "strip": lambda case: strip(reader, case),
         "value_text": lambda measure: quantity(measure, measure.value),
@@ -70,12 +70,12 @@ def light_chart(reader: Reader, report: Report, milestones: Sequence[charts.Line
     svg = charts.light(
         found,
         milestones,
-        title=reader.text("Fraction of the speed of light of each timed case, over its bound"),
-        x_label=reader.text("bound: least time the hardware needs for the case"),
-        y_label=reader.text("of the speed of light"),
+        title=reader.gettext("Fraction of the speed of light of each timed case, over its bound"),
+        x_label=reader.gettext("bound: least time the hardware needs for the case"),
+        y_label=reader.gettext("of the speed of light"),
     )
     binding = sorted({point.bound_by for point in found})
-    names = [reader.text(words.RESOURCES[name]) if name in words.RESOURCES else name for name in binding]
+    names = [reader.gettext(words.RESOURCES[name]) if name in words.RESOURCES else name for name in binding]
     return Plot(svg, [LegendKey(charts.marker(index), name) for index, name in enumerate(names)])
 
 
@@ -91,7 +91,7 @@ def phase_shares(report: Report) -> list[PhaseShare]:
 def strip(reader: Reader, case: TimedResult) -> Markup:
     """The rounds of a timed case as dots."""
     median = sorted(case.rounds)[len(case.rounds) // 2]
-    label = reader.text(
+    label = reader.gettext(
         "%(number)s rounds from %(low)s to %(high)s, median %(median)s",
         number=len(case.rounds),
         low=charts.seconds_text(min(case.rounds)),

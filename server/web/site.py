@@ -57,7 +57,7 @@ def render_error(request: Request, status: int, body: dict[str, Any]) -> Respons
         "error.html",
         status=status,
         code=status,
-        heading=reader.text(heading),
+        heading=reader.gettext(heading),
         message=localized_error(body, reader.language),
     )
 

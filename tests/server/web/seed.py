@@ -1,13 +1,14 @@
-"""A site with people, a course and submissions of every kind, for tests of pages (loaded by their conftest)."""
+"""A site with people, a course and submissions of every kind, for tests of pages and of the client."""
 
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -163,7 +164,7 @@ def write_assignment(folder: Path) -> Path:
     return folder
 
 
-def build(folder: Path, packed: bundle.Bundle, **settings: object) -> Site:
+def build(folder: Path, packed: bundle.Bundle, **settings: Any) -> Site:
     """An application on a fresh SQLite database, seeded: ada and grace (students), tara (TA), one course."""
     chosen = Settings(
         server_home=folder, argon2_memory_kib=8, argon2_time=1, log_level="ERROR", _env_file=None, **settings
@@ -173,7 +174,12 @@ def build(folder: Path, packed: bundle.Bundle, **settings: object) -> Site:
     with site.database.begin() as session:
         people = {
             login: accounts.create_user(session, chosen, login=login, name=name, password=PASSWORD)
-            for login, name in (("ada", "Ada Lovelace"), ("grace", EVIL), ("tara", "Tara"), ("nobody", "Nobody"))
+            for login, name in (
+                ("ada", "Ada Lovelace"),
+                ("grace", EVIL),
+                ("tara", "Tara"),
+                ("nobody", "Nobody"),
+            )
         }
         course = courses.create_course(
             session, slug="demo", title_en="Systems & Speed", title_zh="系统与速度", timezone="Europe/Zurich",
@@ -185,7 +191,8 @@ def build(folder: Path, packed: bundle.Bundle, **settings: object) -> Site:
         now = datetime.now(UTC)
         courses.publish_bundle(
             session, site.app.state.blobs, course, packed.archive, packed.manifest.model_dump_json(),
-            by=people["tara"], opens=now - timedelta(days=1), closes=now + timedelta(days=3), attempt_limit=50,
+            by=people["tara"], opens=now - timedelta(days=1), closes=now + timedelta(days=3),
+            attempt_limit=50,
         )  # fmt: skip
     for kind, login in (
         ("accepted", "ada"), ("wrong", "ada"), ("build", "ada"), ("evil", "grace"), ("second", "grace"),
@@ -203,8 +210,8 @@ def submit(site: Site, login: str) -> str:
         user = accounts.find_user(session, login)
         assert user is not None
         found = submissions.create(
-            session, site.app.state.blobs, site.settings, user=user, course=courses.get_course(session, "demo"),
-            name=ASSIGNMENT, files={"solution.py": SOLUTION.encode()},
+            session, site.app.state.blobs, site.settings, user=user,
+            course=courses.get_course(session, "demo"), name=ASSIGNMENT, files={"solution.py": SOLUTION.encode()},
         )  # fmt: skip
         return found.public_id
 
@@ -221,7 +228,7 @@ def finish(site: Site, public_id: str, kind: str) -> None:
 
 
 def report(job: contract.JobSpec, kind: str) -> contract.Report:
-    """A Report as a judge would write it: accepted (twice, of different speed), wrong, build error, hostile."""
+    """A Report as a judge would write it: accepted, wrong, build error, hostile."""
     verdict = {
         "wrong": Verdict.WRONG_ANSWER, "evil": Verdict.WRONG_ANSWER, "build": Verdict.BUILD_ERROR,
     }.get(kind, Verdict.ACCEPTED)  # fmt: skip
@@ -261,7 +268,7 @@ def report(job: contract.JobSpec, kind: str) -> contract.Report:
     )
 
 
-def _tests(verdict: Verdict, message: contract.Text, *, evil: bool) -> Sequence[contract.TestResult]:
+def _tests(verdict: Verdict, message: contract.Text, *, evil: bool) -> tuple[contract.TestResult, ...]:
     if verdict is Verdict.ACCEPTED:
         wrong = None
     else:
@@ -279,7 +286,7 @@ def _tests(verdict: Verdict, message: contract.Text, *, evil: bool) -> Sequence[
     )  # fmt: skip
 
 
-def _timed(fraction: float) -> Sequence[contract.TimedResult]:
+def _timed(fraction: float) -> tuple[contract.TimedResult, ...]:
     results = []
     for case, bound, share in (("small", 2e-6, fraction / 2), ("large", 3e-3, min(1.0, fraction * 2))):
         value = bound / share

@@ -453,8 +453,9 @@ class Report(Wire):
         return self.verdict.failure_class
 
     def for_student(self) -> "Report":
-        """The same Report without staff detail, evidence and token."""
-        return self.model_copy(update={"staff": None, "evidence": (), "token": ""})
+        """The same Report without staff detail, evidence, token, and the time that hidden tests took."""
+        phases = tuple(entry for entry in self.phases if entry.phase is not Phase.HIDDEN)
+        return self.model_copy(update={"staff": None, "evidence": (), "token": "", "phases": phases})
 
 
 class Event(Wire):

@@ -176,7 +176,7 @@ class _Session:
     def _unranked(self) -> Text | None:
         if not self._backend.isolates:
             return text("no_isolation", sandbox=self._backend.name)
-        if getattr(self._backend, "identity", "own") != "own":
+        if self._backend.identity != "own":
             return text("own_user")
         return self._findings.unranked
 

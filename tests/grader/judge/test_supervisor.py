@@ -1,0 +1,93 @@
+"""Deadlines on the judge's own calls: the candidate dies first, then the session is given up."""
+
+import threading
+import time
+
+import pytest
+
+from grader.judge import supervisor
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.supervisor import Supervisor
+
+
+class _Candidate:
+    """Stands for a client; `killed` is set by the supervisor."""
+
+    def __init__(self) -> None:
+        self.killed = threading.Event()
+
+    def kill(self) -> None:
+        self.killed.set()
+
+
+def test_a_session_returns_and_raises_what_it_did() -> None:
+    watched = Supervisor()
+
+    def fine() -> int:
+        with watched.watch("fill", 60.0), watched.watch("oracle", 60.0):
+            return 7
+
+    def fails() -> int:
+        raise ZeroDivisionError
+
+    assert watched.run(fine) == 7
+    with pytest.raises(ZeroDivisionError):
+        watched.run(fails)
+
+
+def test_what_blocks_on_the_candidate_is_freed_by_its_end() -> None:
+    watched, candidate = Supervisor(), _Candidate()
+    watched.attach(candidate)
+
+    def session() -> int:
+        with watched.watch("oracle", 0.2):
+            candidate.killed.wait(30)
+            raise CandidateFailure.__new__(CandidateFailure)  # what the candidate's end looks like
+
+    with pytest.raises(AssignmentFault) as raised:
+        watched.run(session)
+    assert raised.value.what == "oracle"
+    assert candidate.killed.is_set()
+
+
+def test_what_does_not_come_back_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.2)
+    watched, candidate, release = Supervisor(), _Candidate(), threading.Event()
+    watched.attach(candidate)
+
+    def session() -> None:
+        with watched.watch("oracle", 0.1):
+            release.wait(30)
+
+    with pytest.raises(AssignmentFault):
+        watched.run(session)
+    assert candidate.killed.is_set()
+    release.set()
+
+
+def test_a_detached_candidate_is_left_alone() -> None:
+    watched, candidate = Supervisor(), _Candidate()
+    watched.attach(candidate)
+    watched.detach(candidate)
+    watched.detach(candidate)
+
+    def session() -> None:
+        with watched.watch("fill", 0.1):
+            time.sleep(0.5)
+
+    with pytest.raises(AssignmentFault):
+        watched.run(session)
+    assert not candidate.killed.is_set()
+
+
+def test_an_interrupt_kills_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, candidate = Supervisor(), _Candidate()
+    watched.attach(candidate)
+
+    def interrupt(_thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watched, "_check", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        watched.run(lambda: candidate.killed.wait(30))
+    assert candidate.killed.is_set()

@@ -1,0 +1,23 @@
+# A grading node: judge, sandbox, compiler. Run it privileged (see docker-compose.yml): it makes cgroups, namespaces
+# and users for what students hand in. For GPUs, give a base with CUDA and its constraints:
+#   --build-arg BASE=... --build-arg CONSTRAINTS=constraints/cuda.txt
+ARG BASE=python:3.12-slim-bookworm
+FROM ${BASE}
+
+ARG CONSTRAINTS=constraints/cpu.txt
+ARG EXTRAS=worker
+ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1
+RUN apt-get update -q \
+    && apt-get install -q -y --no-install-recommends g++ libseccomp2 util-linux \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY pyproject.toml README.md ./
+COPY constraints constraints
+COPY grader grader
+COPY server server
+RUN pip install -c ${CONSTRAINTS} ".[${EXTRAS}]"
+WORKDIR /var/lib/solmark
+ENV SOLMARK_HOME=/var/lib/solmark
+# SIGTERM lets a job finish within its grace, or gives it back: give `docker stop` more time than that.
+STOPSIGNAL SIGTERM
+CMD ["python", "-m", "grader.worker"]

@@ -25,6 +25,7 @@ from server.grading import pages as grading_pages
 from server.leaderboard import api as leaderboard_api
 from server.leaderboard import pages as leaderboard_pages
 from server.middleware import VERSION, Guard
+from server.schemas import ERRORS
 from server.submissions import api as submissions_api
 from server.submissions import pages as submissions_pages
 from server.web import site
@@ -79,7 +80,7 @@ def create_app(
         app.add_exception_handler(kind, _answer)
     app.include_router(health)
     for module in (*_API, *_PAGES):
-        app.include_router(module.router)
+        app.include_router(module.router, responses=ERRORS if module in _API else None)
     site.install(app)
     return app
 

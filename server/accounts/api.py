@@ -23,10 +23,10 @@ from server.db.audit import record
 from server.db.models import User
 from server.errors import Forbidden, NotLoggedIn
 from server.middleware import VERSION
-from server.schemas import ERRORS, Items
+from server.schemas import Items
 
 API_VERSION = 1
-router = APIRouter(prefix="/api/v1", tags=["accounts"], responses=ERRORS)
+router = APIRouter(prefix="/api/v1", tags=["accounts"])
 
 
 @router.get("/version")

@@ -24,10 +24,10 @@ from server.courses.service import UNSET, AssignmentView
 from server.db.models import AssignmentVersion, Course
 from server.db.models.course import Role
 from server.errors import BodyTooLarge, Forbidden, NotFound
-from server.schemas import ERRORS, Items
+from server.schemas import Items
 
 MAX_MANIFEST = 4 << 20
-router = APIRouter(prefix="/api/v1/courses", tags=["courses"], responses=ERRORS)
+router = APIRouter(prefix="/api/v1/courses", tags=["courses"])
 _ONE = "/{slug}/assignments/{track}/{assignment}"
 
 

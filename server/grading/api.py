@@ -9,7 +9,7 @@ from server.db.models.node import NodeState
 from server.errors import Forbidden
 from server.grading import service
 from server.grading.schemas import ClaimBody, ClaimOut, HeartbeatBody, HeartbeatOut, WorkerOut
-from server.schemas import ERRORS, Items
+from server.schemas import Items
 
 AttemptToken = Annotated[str, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
 MaybeAttemptToken = Annotated[str | None, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
@@ -20,7 +20,7 @@ async def _content(request: Request) -> bytes:
 
 
 Content = Annotated[bytes, Depends(_content)]
-router = APIRouter(responses=ERRORS)
+router = APIRouter()
 _internal = APIRouter(prefix="/internal", tags=["internal"])
 
 

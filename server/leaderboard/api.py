@@ -7,9 +7,8 @@ from fastapi import APIRouter, Query
 from server.access import Db, MaybeUser
 from server.leaderboard import service
 from server.leaderboard.schemas import BoardOut
-from server.schemas import ERRORS
 
-router = APIRouter(prefix="/api/v1", tags=["boards"], responses=ERRORS)
+router = APIRouter(prefix="/api/v1", tags=["boards"])
 
 
 @router.get("/courses/{slug}/assignments/{track}/{assignment}/board")

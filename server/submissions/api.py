@@ -9,12 +9,12 @@ from server.courses import service as courses
 from server.db.models import Submission
 from server.errors import Forbidden, NotFound
 from server.grading import service as grading
-from server.schemas import ERRORS, Items
+from server.schemas import Items
 from server.submissions import service
 from server.submissions.schemas import AttemptOut, QuotaOut, SubmissionOut
 from server.submissions.uploads import DOCUMENTED, Uploaded
 
-router = APIRouter(prefix="/api/v1", tags=["submissions"], responses=ERRORS)
+router = APIRouter(prefix="/api/v1", tags=["submissions"])
 _ASSIGNMENT = "/courses/{slug}/assignments/{track}/{assignment}"
 _ONE = "/submissions/{submission_id}"
 

@@ -210,9 +210,14 @@ def submit(site: Site, login: str) -> str:
         user = accounts.find_user(session, login)
         assert user is not None
         found = submissions.create(
-            session, site.app.state.blobs, site.settings, user=user,
-            course=courses.get_course(session, "demo"), name=ASSIGNMENT, files={"solution.py": SOLUTION.encode()},
-        )  # fmt: skip
+            session,
+            site.app.state.blobs,
+            site.settings,
+            user=user,
+            course=courses.get_course(session, "demo"),
+            name=ASSIGNMENT,
+            files={"solution.py": SOLUTION.encode()},
+        )
         return found.public_id
 
 

@@ -1,4 +1,4 @@
-"""A seeded site with a real broker behind it, and Chromium in front of it. A missing Chromium is a failure."""
+"""A seeded site with a real broker behind it and Chromium before it. A missing Chromium is a failure."""
 
 import importlib.util
 import sys

@@ -1,5 +1,6 @@
 """A site with people, a course and submissions of every kind, for tests of pages and of the client."""
 
+import logging
 import socket
 import threading
 import time
@@ -10,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import structlog
 import uvicorn
 from fastapi import FastAPI
 
@@ -166,6 +168,7 @@ def write_assignment(folder: Path) -> Path:
 
 def build(folder: Path, packed: bundle.Bundle, **settings: Any) -> Site:
     """An application on a fresh SQLite database, seeded: ada and grace (students), tara (TA), one course."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     chosen = Settings(
         server_home=folder, argon2_memory_kib=8, argon2_time=1, log_level="ERROR", _env_file=None, **settings
     )

@@ -4,17 +4,19 @@ A request that may change something runs in one writing transaction, any other i
 before the answer is sent, so that an answer of success is never a lie.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query
+from fastapi.concurrency import contextmanager_in_threadpool
 from fastapi.security.utils import get_authorization_scheme_param
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from server import security
+from server import credentials, security
 from server.accounts import service as accounts
 from server.blobs import BlobStore
 from server.db.models import Node, User
@@ -48,9 +50,30 @@ def _reads(request: Request) -> bool:
     return request.method in security.SAFE_METHODS
 
 
-def _session(request: Request, database: AppDatabase) -> Iterator[Session]:
-    with database.read() if _reads(request) else database.begin() as session:
-        yield session
+class Admission:
+    """Lets so many transactions begin as the database can serve; the others wait here, without a thread.
+
+    A request holds its connection while it waits for a thread. If threads waited for connections in turn, a
+    crowd of requests would stand still until they time out.
+    """
+
+    def __init__(self, database: Database, pool: int) -> None:
+        # A request may need a second connection, to note that its token was used.
+        several = asyncio.Semaphore(max(1, pool // 2))
+        one_writer = database.engine.dialect.name == "sqlite"
+        self._reading, self._writing = several, asyncio.Semaphore(1) if one_writer else several
+
+    def gate(self, request: Request) -> asyncio.Semaphore:
+        """What a request has to pass before its transaction begins."""
+        return self._reading if _reads(request) else self._writing
+
+
+async def _session(request: Request, database: AppDatabase) -> AsyncIterator[Session]:
+    admission: Admission = request.app.state.admission
+    async with admission.gate(request):
+        transaction = database.read() if _reads(request) else database.begin()
+        async with contextmanager_in_threadpool(transaction) as session:
+            yield session
 
 
 Db = Annotated[Session, Depends(_session, scope="function")]
@@ -170,7 +193,7 @@ def client_address(request: Request) -> str:
 def form_token(request: Request) -> str:
     """The token for the forms of this session's pages; empty if nobody is logged in."""
     cookie = request.cookies.get(security.SESSION_COOKIE)
-    return security.form_token(_settings(request), cookie) if cookie else ""
+    return credentials.form_token(_settings(request), cookie) if cookie else ""
 
 
 async def _checked_form(request: Request) -> None:
@@ -180,7 +203,7 @@ async def _checked_form(request: Request) -> None:
     if security.same_origin(settings, request) or not cookie:
         return
     posted = (await request.form()).get(security.FORM_FIELD)
-    if not isinstance(posted, str) or not security.form_token_matches(settings, cookie, posted):
+    if not isinstance(posted, str) or not credentials.form_token_matches(settings, cookie, posted):
         raise CrossSite
 
 

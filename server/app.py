@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server import failure, settings
-from server.access import Db
+from server.access import Admission, Db
 from server.accounts import api as accounts_api
 from server.accounts import pages as accounts_pages
 from server.blobs import BlobStore
@@ -73,6 +73,7 @@ def create_app(
     )
     app.state.settings = chosen
     app.state.database = database or Database(chosen.database, pool=chosen.database_pool, publish=publish)
+    app.state.admission = Admission(app.state.database, chosen.database_pool)
     app.state.blobs = BlobStore(chosen.blob_folder)
     app.state.render_error = None
     app.add_middleware(Guard, settings=chosen)

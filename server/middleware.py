@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server import failure, security
+from server import credentials, failure, security
 from server.errors import BodyTooLarge, CrossSite, DomainError
 from server.settings import Settings
 
@@ -91,7 +91,7 @@ class Guard:
         cookie = request.cookies.get(security.SESSION_COOKIE)
         if same is None and cookie and request.url.path.startswith("/api/"):
             token = request.headers.get(security.FORM_HEADER, "")
-            if not security.form_token_matches(self.settings, cookie, token):
+            if not credentials.form_token_matches(self.settings, cookie, token):
                 return CrossSite()
         return None  # Pages check the token in their form (`access.CheckedForm`).
 

@@ -7,7 +7,7 @@ from math import ceil
 
 from sqlalchemy.orm import Session
 
-from server import security
+from server import credentials
 from server.accounts import queries
 from server.db.base import utc_now
 from server.db.models import ApiToken, LoginFailure, User, WebSession
@@ -91,15 +91,15 @@ def log_in(
         keys[f"address:{address}"] = settings.login_attempts * ADDRESS_FACTOR
     window = timedelta(seconds=settings.login_window_seconds)
     for key, limit in keys.items():
-        count, oldest = queries.failures(session, security.digest(key), now - window)
+        count, oldest = queries.failures(session, credentials.digest(key), now - window)
         if count >= limit and oldest is not None:
             raise TooManyLogins(retry_after=max(1, ceil((oldest + window - now).total_seconds())))
     user = queries.user_by_login(session, login)
     stored = user.password_hash if user is not None and user.active else None
-    if not security.password_matches(settings, password[: MAX_PASSWORD + 1], stored) or user is None:
-        session.add_all(LoginFailure(key=security.digest(key), time=now) for key in keys)
+    if not credentials.password_matches(settings, password[: MAX_PASSWORD + 1], stored) or user is None:
+        session.add_all(LoginFailure(key=credentials.digest(key), time=now) for key in keys)
         raise LoginFailed
-    queries.forget_failures(session, security.digest(f"login:{login}"))
+    queries.forget_failures(session, credentials.digest(f"login:{login}"))
     return user
 
 
@@ -107,28 +107,28 @@ def open_session(session: Session, settings: Settings, user: User, *, now: datet
     """Log a browser in; returns the value of its cookie. Expired sessions are swept on the way."""
     now = now or utc_now()
     queries.delete_expired(session, now, now - timedelta(seconds=settings.login_window_seconds))
-    key = security.new_secret()
+    key = credentials.new_secret()
     expires = now + timedelta(days=settings.session_days)
-    session.add(WebSession(user_id=user.id, key_digest=security.digest(key), created=now, expires=expires))
-    return security.sign_session(settings, key)
+    session.add(WebSession(user_id=user.id, key_digest=credentials.digest(key), created=now, expires=expires))
+    return credentials.sign_session(settings, key)
 
 
 def session_user(
     session: Session, settings: Settings, cookie: str, *, now: datetime | None = None
 ) -> User | None:
     """Who the cookie logs in, or None."""
-    key = security.read_session(settings, cookie)
+    key = credentials.read_session(settings, cookie)
     if key is None:
         return None
-    found = queries.web_session(session, security.digest(key), now or utc_now())
+    found = queries.web_session(session, credentials.digest(key), now or utc_now())
     return found.user if found else None
 
 
 def close_session(session: Session, settings: Settings, cookie: str) -> None:
     """Log the browser with this cookie out; the cookie is worthless from then on."""
-    key = security.read_session(settings, cookie)
+    key = credentials.read_session(settings, cookie)
     if key is not None:
-        queries.delete_web_session(session, security.digest(key))
+        queries.delete_web_session(session, credentials.digest(key))
 
 
 def create_token(
@@ -147,9 +147,9 @@ def create_token(
         raise Invalid(
             field="scopes", why=f"some of {', '.join(SCOPES)}", why_zh=f"须为 {'、'.join(SCOPES)} 之中"
         )
-    secret = security.new_secret(security.TOKEN_PREFIX)
+    secret = credentials.new_secret(credentials.TOKEN_PREFIX)
     token = ApiToken(
-        user_id=user.id, name=name, secret_digest=security.digest(secret), scopes=sorted(set(scopes)),
+        user_id=user.id, name=name, secret_digest=credentials.digest(secret), scopes=sorted(set(scopes)),
         expires=expires,
     )  # fmt: skip
     session.add(token)
@@ -160,7 +160,7 @@ def create_token(
 def token_user(session: Session, secret: str, *, now: datetime | None = None) -> tuple[User, ApiToken] | None:
     """Whose token this is, with the token; None if it is unknown, revoked or expired."""
     now = now or utc_now()
-    found = queries.token(session, security.digest(secret), now)
+    found = queries.token(session, credentials.digest(secret), now)
     return (found.user, found) if found else None
 
 
@@ -192,4 +192,4 @@ def _hash(settings: Settings, password: str) -> str:
             why=f"{MIN_PASSWORD} to {MAX_PASSWORD} characters",
             why_zh=f"须为 {MIN_PASSWORD} 至 {MAX_PASSWORD} 个字符",
         )
-    return security.hash_password(settings, password)
+    return credentials.hash_password(settings, password)

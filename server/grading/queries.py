@@ -1,6 +1,6 @@
 """SQL on the queue, attempts, workers, Reports and scores."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Subquery, and_, case, delete, func, select, text, update
@@ -19,7 +19,7 @@ from server.db.models import (
     Worker,
 )
 from server.db.models.node import NodeState
-from server.grading.states import OPEN, SubmissionState
+from server.grading.states import OPEN, AttemptState, SubmissionState
 
 RECENT = timedelta(hours=1)
 """Device time of this last while decides who comes first."""
@@ -137,12 +137,12 @@ def live_workers(session: Session, hardware: str, since: datetime) -> int:
     ) or 0  # fmt: skip
 
 
-def count_attempts(session: Session, hardware: str, *conditions: ColumnElement[bool]) -> int:
-    """Attempts of a hardware class that are open, and meet the conditions."""
+def count_attempts(session: Session, hardware: str, states: Collection[AttemptState] = OPEN) -> int:
+    """Attempts of a hardware class in these states."""
     return session.scalar(
         select(func.count())
         .select_from(Attempt)
-        .where(Attempt.state.in_(OPEN), Attempt.hardware == hardware, *conditions)
+        .where(Attempt.state.in_(states), Attempt.hardware == hardware)
     ) or 0  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def average_seconds(session: Session, assignment_id: int, hardware: str, mode: s
             and_(Submission.hardware == hardware, Submission.mode == mode),
             Submission.charged_seconds > 0,
         )
-        .order_by(Submission.id.desc())
+        .order_by(Submission.created.desc())
         .limit(20)
         .subquery()
     )

@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 from grader import contract
 from grader.contract import JobSpec, Mode, SourceFile, Target, Text, Verdict
 from server.courses.bundles import manifest_of, target_of
+from server.credentials import new_secret
 from server.db.base import utc_now
 from server.db.models import Attempt, Submission
 from server.db.session import Job, publish_after_commit
 from server.grading import queries
 from server.grading.lifecycle import deadline, fail, finish_attempt, move
 from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent
-from server.security import new_secret
 from server.settings import Settings
 
 SWEEP_BATCH = 500
@@ -143,8 +143,8 @@ def sweep(session: Session, settings: Settings, *, now: datetime | None = None) 
     """Repair what messages or workers lost; call it every few seconds.
 
     A published job that nobody claimed is published again under the same token if a worker is idle, and goes
-    back to the queue if none is alive. A claimed job whose lease is over is lost: the submission is queued again,
-    or ends as a grader error after `max_attempts`.
+    back to the queue if none is alive. A claimed job whose lease is over is lost: the submission is queued
+    again, or ends as a grader error after `max_attempts`.
     """
     now = now or utc_now()
     counts = {"republished": 0, "requeued": 0, "given_up": 0}
@@ -188,7 +188,7 @@ def _sweep_unclaimed(
         move(session, submission, SubmissionEvent.RETURN)
         return "requeued"
     attempt.lease_until = now + timedelta(seconds=settings.pickup_seconds)
-    busy = queries.count_attempts(session, attempt.hardware, Attempt.state == AttemptState.RUNNING)
+    busy = queries.count_attempts(session, attempt.hardware, {AttemptState.RUNNING})
     waited = (now - attempt.published).total_seconds()
     if busy >= alive and waited < settings.queue_seconds:
         return None  # Its turn has not come: the message waits behind the jobs that run.

@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from server.blobs import BlobStore, MissingBlobError, keep
+from server.credentials import NODE_PREFIX, digest, new_secret
 from server.db.audit import record
 from server.db.base import utc_now
 from server.db.models import Attempt, AttemptBlob, Node, User, Worker
@@ -19,7 +20,6 @@ from server.errors import DigestMismatch, NotFound, StaleAttempt
 from server.grading import queries
 from server.grading.lifecycle import deadline, finish_attempt, lock_by_token, move
 from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent, next_attempt
-from server.security import NODE_PREFIX, digest, new_secret
 from server.settings import Settings
 
 _log = structlog.get_logger(__name__)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from grader.contract import Mode
@@ -86,12 +86,24 @@ def in_team(session: Session, team_id: int, user: User) -> bool:
 
 
 def listing(
-    session: Session, course: Course, *conditions: ColumnElement[bool], limit: int
+    session: Session,
+    course: Course,
+    *,
+    team: Team | None = None,
+    assignment: Assignment | None = None,
+    before: int | None = None,
+    limit: int,
 ) -> Sequence[Submission]:
-    """Submissions of a course that meet the conditions, newest first."""
+    """Submissions of a course, of one team or assignment if given, of ids below `before`; newest first."""
+    statement = select(Submission).where(Submission.course_id == course.id)
+    if team is not None:
+        statement = statement.where(Submission.team_id == team.id)
+    if assignment is not None:
+        statement = statement.where(Submission.assignment_id == assignment.id)
+    if before is not None:
+        statement = statement.where(Submission.id < before)
     return session.scalars(
-        select(Submission)
-        .options(
+        statement.options(
             joinedload(Submission.course),
             joinedload(Submission.team),
             joinedload(Submission.user),
@@ -99,7 +111,6 @@ def listing(
             joinedload(Submission.version),
             selectinload(Submission.files),
         )
-        .where(Submission.course_id == course.id, *conditions)
         .order_by(Submission.id.desc())
         .limit(limit)
     ).all()

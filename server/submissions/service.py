@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
 from grader import contract
@@ -150,18 +149,13 @@ def listing(
     role = courses.role_of(session, course, user)
     if role is None or (everyone and not role.is_staff):
         raise Forbidden(needs=f"staff of the course {course.slug}")
-    conditions: list[ColumnElement[bool]] = []
-    if not everyone:
-        team = courses.team_of(session, course, user)
-        if team is None:
-            return []
-        conditions.append(Submission.team_id == team.id)
-    if name is not None:
-        view = courses.get_assignment(session, course, name, staff=role.is_staff)
-        conditions.append(Submission.assignment_id == view.assignment.id)
-    if before is not None:
-        conditions.append(Submission.id < before)
-    return queries.listing(session, course, *conditions, limit=limit)
+    team = None if everyone else courses.team_of(session, course, user)
+    if team is None and not everyone:
+        return []
+    view = None if name is None else courses.get_assignment(session, course, name, staff=role.is_staff)
+    return queries.listing(
+        session, course, team=team, assignment=view.assignment if view else None, before=before, limit=limit
+    )
 
 
 def file(blobs: BlobStore, submission: Submission, name: str) -> bytes:

@@ -19,7 +19,7 @@ class Attempt(Base):
     __table_args__ = (
         UniqueConstraint("submission_id", "number"),
         Index(None, "state", "lease_until"),
-        Index(None, "team_id", "finished"),
+        Index(None, "finished"),
         Index(None, "worker_id", "state"),
     )
 

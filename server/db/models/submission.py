@@ -21,6 +21,7 @@ class Submission(Base):
     __table_args__ = (
         UniqueConstraint("team_id", "assignment_id", "number"),
         Index(None, "state", "hardware", "queued"),
+        Index(None, "team_id", "state"),
         Index(None, "course_id", "created"),
         Index(None, "assignment_id", "created"),
         Index(None, "user_id", "created"),

@@ -198,7 +198,7 @@ def test_a_hundred_uploads_at_once(client: httpx.Client, token: Headers, app: An
             f"{ASSIGNMENT}/submissions", json={"files": {"solution.py": SOURCE}}, headers=headers
         )
 
-    with ThreadPoolExecutor(20) as pool:
+    with ThreadPoolExecutor(100) as pool:
         answers = list(pool.map(one, range(100)))
     numbers = sorted(answer.json()["number"] for answer in answers if answer.status_code == 201)
     assert numbers == list(range(1, 31))

@@ -4,11 +4,14 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from server.db.session import Database
 
@@ -146,6 +149,31 @@ def test_what_breaks_inside_is_500_and_tells_nothing(client: httpx.Client, app: 
     assert "secret detail" not in answer.text
     assert answer.json()["error"]["details"]["request"] == answer.headers["X-Request-Id"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_success_is_answered_only_after_the_commit(client: httpx.Client, app: FastAPI) -> None:
+    whole: Database = app.state.database
+
+    class DiskFull:
+        read = whole.read
+
+        @contextmanager
+        def begin(self) -> Iterator[Session]:
+            with whole.begin() as session:
+                yield session
+                session.rollback()
+            raise OperationalError("COMMIT", {}, Exception("disk full"))
+
+    body = {"login": "ann", "password": "correct horse battery"}
+    app.state.database = DiskFull()
+    try:
+        answer = client.post("/api/v1/login", json=body)
+    finally:
+        app.state.database = whole
+    assert answer.status_code == 503
+    assert _is_error(answer)
+    assert "set-cookie" not in answer.headers
+    assert client.post("/api/v1/login", json=body).status_code == 200
 
 
 def test_a_database_that_is_away_is_503(client: httpx.Client, app: FastAPI) -> None:

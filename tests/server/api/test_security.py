@@ -5,7 +5,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from server import security
+from server import credentials, security
 from server.settings import Settings
 
 PASSWORD = "correct horse battery"
@@ -55,7 +55,7 @@ def test_a_cookie_counts_only_for_requests_of_our_own_pages(
     client: httpx.Client, settings: Settings, headers: dict[str, str], allowed: bool
 ) -> None:
     cookie = _log_in(client)
-    known = {"own": str(client.base_url), "token": security.form_token(settings, cookie)}
+    known = {"own": str(client.base_url), "token": credentials.form_token(settings, cookie)}
     sent = {name: value.format(**known) for name, value in headers.items()}
     answer = client.post(SUBMIT, json=SOLUTION, headers=sent)
     assert answer.status_code == (201 if allowed else 403), answer.text

@@ -351,6 +351,7 @@ def upgrade() -> None:
         batch_op.create_index(
             batch_op.f("ix_submissions_state_hardware_queued"), ["state", "hardware", "queued"], unique=False
         )
+        batch_op.create_index(batch_op.f("ix_submissions_team_id_state"), ["team_id", "state"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_submissions_user_id_created"), ["user_id", "created"], unique=False
         )
@@ -392,11 +393,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("token", name=op.f("uq_attempts_token")),
     )
     with op.batch_alter_table("attempts", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_attempts_finished"), ["finished"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_attempts_state_lease_until"), ["state", "lease_until"], unique=False
-        )
-        batch_op.create_index(
-            batch_op.f("ix_attempts_team_id_finished"), ["team_id", "finished"], unique=False
         )
         batch_op.create_index(batch_op.f("ix_attempts_worker_id_state"), ["worker_id", "state"], unique=False)
 
@@ -589,12 +588,13 @@ def downgrade() -> None:
     op.drop_table("case_results")
     with op.batch_alter_table("attempts", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_attempts_worker_id_state"))
-        batch_op.drop_index(batch_op.f("ix_attempts_team_id_finished"))
         batch_op.drop_index(batch_op.f("ix_attempts_state_lease_until"))
+        batch_op.drop_index(batch_op.f("ix_attempts_finished"))
 
     op.drop_table("attempts")
     with op.batch_alter_table("submissions", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_submissions_user_id_created"))
+        batch_op.drop_index(batch_op.f("ix_submissions_team_id_state"))
         batch_op.drop_index(batch_op.f("ix_submissions_state_hardware_queued"))
         batch_op.drop_index(batch_op.f("ix_submissions_course_id_created"))
         batch_op.drop_index(batch_op.f("ix_submissions_content_digest"))

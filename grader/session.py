@@ -9,6 +9,7 @@ own. Whatever a candidate, an assignment or a node does ends in a Report with a 
 import hashlib
 import secrets
 import shlex
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -129,7 +130,12 @@ class _Session:
             plan = prepare(job, self._assignment, self._files, self._seed, self._supervisor.watch)
             self._plan = plan
             sandboxes = Sandboxes(
-                self._backend, plan.limits, plan.language, self._supervisor, cores.choose().candidate
+                self._backend,
+                plan.limits,
+                plan.timed_limits(),
+                plan.language,
+                self._supervisor,
+                cores.choose().candidate,
             )
             self._sandboxes = sandboxes
             phases = Phases(
@@ -143,8 +149,13 @@ class _Session:
                 self._findings,
             )
             phases.start_ahead()
-        with self._progress.step(Phase.PREPARE, "load torch"):
-            import torch  # noqa: F401 (every path of the oracle is loaded before the candidate runs)
+            loading = threading.Thread(target=_load_torch, name="solmark-torch", daemon=True)
+            loading.start()  # Meanwhile C++ is compiled, or the sandbox loads its own.
+        try:
+            phases.build()
+        finally:
+            with self._progress.step(Phase.PREPARE, "load torch"):
+                loading.join()
         verdict, message = phases.run()
         if job.mode is Mode.GRADE:
             with self._progress.step(Phase.SCORE):
@@ -254,6 +265,11 @@ def _cut(test: TestResult, chars: int) -> TestResult:
     return test.model_copy(
         update={"stdout": shorten(test.stdout, chars), "stderr": shorten(test.stderr, chars)}
     )
+
+
+def _load_torch() -> None:
+    """The oracle's libraries are loaded before the candidate runs."""
+    import torch  # noqa: F401
 
 
 def _seed(seed: bytes | None) -> bytes:

@@ -3,6 +3,7 @@
 What is found is kept in `Findings` as it comes, so that a session that breaks off still reports it.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -68,11 +69,14 @@ class Phases:
     progress: Progress
     findings: Findings
     _artifact: bytes | None = None
+    _refused: tuple[Verdict, Text] | None = None
+    """What the compiler said to code that it does not take."""
 
     def run(self) -> tuple[Verdict, Text]:
         """All phases, or as many as it takes to a verdict."""
+        if self._refused is not None:
+            return self._refused
         try:
-            self._build()
             self._public()
             unstable = self._timed()
             self._hidden()
@@ -85,7 +89,8 @@ class Phases:
 
     # Build.
 
-    def _build(self) -> None:
+    def build(self) -> None:
+        """Compile what must be compiled; `run` comes next. Needs no torch in the judge."""
         plan = self.plan
         if plan.language is not Language.CPP:
             return
@@ -101,7 +106,7 @@ class Phases:
             )
         self.findings.build = built.result
         if built.verdict is not Verdict.ACCEPTED:
-            raise _Ended(built.verdict, built.message or text("compile_error", status=0))
+            self._refused = built.verdict, built.message or text("compile_error", status=0)
         self._artifact = built.artifact
 
     def start_ahead(self) -> None:
@@ -226,9 +231,13 @@ class Phases:
         case = plan.case
         self.progress.event(Phase.TIMED, case=case.id, done=number, total=total)
         limits = timed.TimeLimits(warm_up=self.plan.call_seconds)
-        with self.progress.step(Phase.TIMED, case.id), self._watch(f"timed case {case.id}", TIMED_SECONDS):
-            client.entry = self.plan.entries[case.part]
+        client.entry = self.plan.entries[case.part]
+        with self._watch(f"timed case {case.id}", TIMED_SECONDS):
+            begin = time.monotonic()
             timing = timed.run(client, plan, overhead=overhead, limits=limits)
+            seconds = time.monotonic() - begin
+        for step, spent in {**timing.steps, "rest": seconds - sum(timing.steps.values())}.items():
+            self.progress.add(Phase.TIMED, step, max(0.0, spent))
         self.findings.timed.append(timing.result)
         self.findings.evidence.extend(timing.evidence)
         if timing.detail:

@@ -1,6 +1,7 @@
 """From a job to a plan: language, entry, limits and cases of one session, before anything runs."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,8 @@ from grader.task import Case, FunctionTask, Part
 CALL_SECONDS = 10.0
 """For the first call of a case: compilation and autotuning included."""
 BUILD_SECONDS = 60.0
+TIMED_CASE_SECONDS = 60.0
+"""Most that the rounds of one timed case can keep a candidate running; each round has a limit of its own."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,15 @@ class Plan:
     hidden: tuple[Case, ...]
     skipped: Mapping[str, Text]
     """Cases that cannot run here, and why."""
+
+    def timed_limits(self) -> Limits:
+        """Limits of the sandbox in which all timed cases run."""
+        more = TIMED_CASE_SECONDS * len(self.timed)
+        return replace(
+            self.limits,
+            wall_seconds=self.limits.wall_seconds + more,
+            cpu_seconds=self.limits.cpu_seconds + more * (os.cpu_count() or 1),
+        )
 
     def hidden_here(self) -> tuple[Case, ...]:
         """The hidden cases that can run here."""

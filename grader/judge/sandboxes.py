@@ -24,10 +24,15 @@ class Submission:
 
 @dataclass
 class Sandboxes:
-    """Starts, hands out and ends the session's clients. `cpus` is what timed ones may use."""
+    """Starts, hands out and ends the session's clients.
+
+    A pinned client runs on `cpus` alone and lives within `timed_limits`: the judge decides how often it is
+    called, so that wall and processor time must suffice for all of that.
+    """
 
     backend: Backend
     limits: Limits
+    timed_limits: Limits
     language: Language
     supervisor: Supervisor
     cpus: frozenset[int]
@@ -87,7 +92,7 @@ class Sandboxes:
     def _start(self, arena_bytes: int, *, pinned: bool) -> Client:
         client = Client.start(
             self.backend,
-            self.limits,
+            self.timed_limits if pinned else self.limits,
             arena_bytes=arena_bytes,
             language=self.language,
             cpus=self.cpus if pinned else None,

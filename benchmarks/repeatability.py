@@ -3,7 +3,7 @@
 Each grading is a whole session in fresh sandboxes. At least nine of ten intervals of a case must contain the
 median of the ten; the coefficient of variation is reported. Run it on an idle, calibrated machine:
 
-    python benchmarks/repeatability.py
+    python -m benchmarks.repeatability
 """
 
 import argparse
@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import results_schema
-
+from benchmarks import results_schema
 from grader import assignment, session
 from grader.contract import JobSpec, Mode, Report, SourceFile, Target, TimedResult
 from grader.hardware import profile
@@ -46,7 +45,7 @@ def main() -> int:
         reports.append(grade(arguments.solution, hardware))
         print(f"{number}/{arguments.gradings}", summary(reports[-1]), flush=True)
     rows = [row for case in range(len(reports[0].timed)) for row in case_rows(reports, case)]
-    command = "python benchmarks/repeatability.py"
+    command = "python -m benchmarks.repeatability"
     if arguments.gradings != GRADINGS:
         command += f" --gradings {arguments.gradings}"
     header = results_schema.header(command, hardware.name, judge_version=reports[0].environment.judge_version)

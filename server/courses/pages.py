@@ -22,8 +22,6 @@ from server.web.reader import PageReader
 from server.web.render import Reader, page, zone_of
 
 router = APIRouter(include_in_schema=False)
-_HISTORY = 500
-"""Submissions of a team that are looked at for its best."""
 _SHOWN = 20
 """Submissions of a team on the page of an assignment."""
 
@@ -65,13 +63,14 @@ def courses_page(request: Request, reader: PageReader, session: Db, user: Curren
 def course_page(request: Request, reader: PageReader, session: Db, user: CurrentUser, slug: str) -> Response:
     """The assignments of a course, with dates and the team's best."""
     course, role = service.visible_course(session, slug, user)
-    mine = submissions.listing(session, course=course, user=user, limit=_HISTORY)
+    team = service.team_of(session, course, user)
+    best = submissions.best_of_team(session, team) if team else {}
     rows = [
         Row(
             view,
             _title(view, reader),
             _address(course, view.assignment.name),
-            views.best_of(one for one in mine if one.assignment_id == view.assignment.id),
+            best.get(view.assignment.id),
         )
         for view in service.assignments(session, course, staff=role.is_staff)
     ]
@@ -181,7 +180,7 @@ def _assignment(
         raise NotFound(what="assignment")
     assignment, manifest = view.assignment, view.manifest
     team = service.team_of(session, course, user)
-    mine = submissions.listing(session, course=course, user=user, name=assignment.name, limit=_HISTORY)
+    mine = submissions.listing(session, course=course, user=user, name=assignment.name, limit=_SHOWN)
     address = _address(course, assignment.name)
     quota = None
     if team is not None and not role.is_staff:
@@ -203,8 +202,8 @@ def _assignment(
         zone=zone_of(course),
         spec=views.spec(readme or version.readme_en, f"{address}/files/"),
         quota=quota,
-        best=views.best_of(mine),
-        submissions=mine[:_SHOWN],
+        best=submissions.best_of_team(session, team).get(assignment.id) if team else None,
+        submissions=mine,
         targets=views.targets(manifest, reader),
         parts=manifest.parts,
         points=manifest.points,

@@ -1,6 +1,6 @@
-"""What the pages of courses show: a team's best, targets with their limits, the text and its pictures."""
+"""What the pages of courses show: targets with their limits, the text of an assignment and its pictures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -11,7 +11,6 @@ from grader.contract import JobLimits
 from grader.manifest import Manifest
 from grader.spec import MilestoneSpec
 from server.blobs import BlobStore, MissingBlobError
-from server.db.models import Submission
 from server.errors import NotFound
 from server.web import markdown
 from server.web.markdown import Document
@@ -38,17 +37,6 @@ class ShownTarget:
     languages: Sequence[str]
     limits: Sequence[tuple[str, str]]
     milestones: Sequence[MilestoneSpec]
-
-
-def best_of(found: Iterable[Submission]) -> Submission | None:
-    """The submission that counts: most points, then highest fraction, then the latest."""
-    graded = [one for one in found if one.verdict is not None]
-
-    def key(one: Submission) -> tuple[float, float, int]:
-        points = -1.0 if one.points is None else one.points
-        return points, -1.0 if one.fraction is None else one.fraction, one.id
-
-    return max(graded, key=key, default=None)
 
 
 def targets(manifest: Manifest, reader: Reader) -> list[ShownTarget]:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session, joinedload, selectinload
 
 from grader.contract import Mode
 from server.db.models import Assignment, Course, Submission, Team, TeamMember, User
-from server.grading.states import FINAL
+from server.grading.states import FINAL, SubmissionState
 
 _UNFINISHED = Submission.state.not_in(FINAL)
 
@@ -112,5 +112,36 @@ def listing(
             selectinload(Submission.files),
         )
         .order_by(Submission.id.desc())
+        .limit(limit)
+    ).all()
+
+
+def best_of_team(session: Session, team: Team) -> Sequence[Submission]:
+    """The team's best graded submission of each assignment: most points, then fraction, then the latest."""
+    order = (
+        func.coalesce(Submission.points, -1.0).desc(),
+        func.coalesce(Submission.fraction, -1.0).desc(),
+        Submission.id.desc(),
+    )
+    ranked = (
+        select(
+            Submission.id,
+            func.row_number().over(partition_by=Submission.assignment_id, order_by=order).label("place"),
+        )
+        .where(Submission.team_id == team.id, Submission.state == SubmissionState.DONE)
+        .subquery()
+    )
+    return session.scalars(
+        select(Submission).join(ranked, ranked.c.id == Submission.id).where(ranked.c.place == 1)
+    ).all()
+
+
+def unfinished_of_courses(session: Session, courses: Sequence[Course], limit: int) -> Sequence[Submission]:
+    """Submissions of these courses that are not final, longest waiting first, with what a list shows."""
+    return session.scalars(
+        select(Submission)
+        .options(joinedload(Submission.team), joinedload(Submission.assignment))
+        .where(Submission.course_id.in_([course.id for course in courses]), _UNFINISHED)
+        .order_by(Submission.queued, Submission.id)
         .limit(limit)
     ).all()

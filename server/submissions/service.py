@@ -158,6 +158,22 @@ def listing(
     )
 
 
+def best_of_team(session: Session, team: Team) -> dict[int, Submission]:
+    """The team's best graded submission of each assignment, by the assignment's id."""
+    return {found.assignment_id: found for found in queries.best_of_team(session, team)}
+
+
+def unfinished(session: Session, user: User, *, limit: int = 200) -> Sequence[Submission]:
+    """What is not final yet in the courses whose staff the user is, longest waiting first.
+
+    Raises `Forbidden` for who is staff nowhere.
+    """
+    staffed = [course for course, role in courses.courses_of(session, user) if role.is_staff]
+    if not staffed:
+        raise Forbidden(needs="staff of a course")
+    return queries.unfinished_of_courses(session, staffed, limit)
+
+
 def file(blobs: BlobStore, submission: Submission, name: str) -> bytes:
     """The content of one file of the submission; raises `NotFound`."""
     for row in submission.files:

@@ -254,6 +254,13 @@ def test_nothing_from_a_submission_becomes_markup(visit: Visit, site: Any, seed:
         assert "script-src 'self'" in answer.headers["content-security-policy"]
 
 
+def test_a_course_shows_the_teams_best(visit: Visit, site: Any) -> None:
+    page = _text(visit("ada").get("/courses/demo"))
+    assert f'<a href="/submissions/{site.submissions["accepted"]}">61.0 %</a>' in page
+    assert "71.5 points" in page
+    assert "nothing yet" in _text(visit("tara").get("/courses/demo"))
+
+
 class TestBoard:
     def test_ranks_are_shared_and_ones_own_row_is_marked(self, visit: Visit, seed: Any, site: Any) -> None:
         page = _text(visit("ada").get(f"{seed.ADDRESS}/board"))

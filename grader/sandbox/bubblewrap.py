@@ -78,6 +78,9 @@ class BubblewrapBackend:
             undo.callback(group.discard)
         missing = _LIMITED_BY_CGROUPS - (frozenset() if group is None else group.enforced)
         with gate.Gate(command.descriptors, undo) as entry:
+            if lease is not None:
+                for pipe in (entry.stdout, entry.stderr):
+                    os.fchown(pipe, lease.uid, lease.uid)  # so that /dev/stdout can be opened by name
             status, status_writer = entry.status()
             options = self._options(command, limits, lease, entry)
             options += ["--json-status-fd", str(status_writer)]

@@ -56,6 +56,11 @@ def test_devices_are_the_harmless_ones(run: Run) -> None:
     assert run("import os; print(sorted(os.listdir('/dev')))").text.strip() == str(names)
 
 
+def test_standard_streams_can_be_opened_by_name(run: Run) -> None:
+    outcome = run(["/bin/sh", "-c", "echo out > /dev/stdout; echo err > /dev/stderr; cat < /dev/stdin"])
+    assert (outcome.stdout, outcome.stderr, outcome.exit.code) == (b"out\n", b"err\n", 0)
+
+
 def test_scratch_is_private_and_does_not_run_over(run: Run, tmp_path: Path) -> None:
     code = """
         import os

@@ -16,7 +16,7 @@ CONTENT_POLICY = "; ".join(
     (
         "default-src 'self'",
         "script-src 'self'",
-        "style-src 'self' 'unsafe-inline'",
+        "style-src 'self'",
         "img-src 'self' data:",
         "object-src 'none'",
         "base-uri 'none'",

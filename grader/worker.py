@@ -86,6 +86,7 @@ class Worker:
         try:
             self._app.worker_main(
                 [
+                    "--quiet",
                     "worker",
                     "--pool=solo",
                     "--concurrency=1",

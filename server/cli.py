@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
+from grader.assignment import AssignmentError
 from server.db.session import Database
+from server.errors import DomainError
 from server.settings import Settings, load
 
 app = typer.Typer(
@@ -49,7 +51,7 @@ def serve(
 
     settings = site.absolute_home(settings)
     _migrate(settings)
-    with _ended() as ended, site.running(settings, host=host, port=port) as running:
+    with _sentences(), _ended() as ended, site.running(settings, host=host, port=port) as running:
         typer.echo(f"Solmark at {running.url} (Ctrl-C to stop)")
         running.wait(ended)
 
@@ -105,7 +107,7 @@ def create_admin(
             raise typer.BadParameter("the two passwords differ")
     else:
         password = sys.stdin.readline().rstrip("\n")
-    with _database(settings) as database, database.begin() as session:
+    with _sentences(), _database(settings) as database, database.begin() as session:
         accounts.create_user(
             session, settings, login=login, name=name or login, password=password, site_admin=True
         )
@@ -117,7 +119,7 @@ def add_node(name: Annotated[str, typer.Argument(help="Name of the grading node.
     """Register a grading node (or give it a new token) and print its token, once."""
     from server.grading import service as grading
 
-    with _database(load()) as database, database.begin() as session:
+    with _sentences(), _database(load()) as database, database.begin() as session:
         _, token = grading.register_node(session, name)
     typer.echo(token)
 
@@ -134,7 +136,7 @@ def publish(
     from server import publishing
 
     settings = load()
-    with _database(settings) as database:
+    with _sentences(), _database(settings) as database:
         for path in paths:
             outcome = publishing.publish(database, settings, course, path, by=by)
             typer.echo(
@@ -161,7 +163,7 @@ def demo(
     """Set up a course with students, grade their submissions, show the board, and go on serving."""
     from server import demo as script
 
-    with _ended() as ended:
+    with _sentences(), _ended() as ended:
         raise typer.Exit(script.run(port=port, ended=ended))
 
 
@@ -185,6 +187,18 @@ def _migrate(settings: Settings) -> None:
     from server.db.migrate import upgrade
 
     upgrade(settings.database)
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """What can go wrong in the ordinary way ends the command with a sentence, not with a traceback."""
+    from server.embedded import EmbeddedError
+
+    try:
+        yield
+    except (AssignmentError, DomainError, EmbeddedError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
 
 
 @contextmanager

@@ -73,6 +73,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         "SOLMARK_SERVER_HOME": str(settings.server_home),
         "SOLMARK_DATABASE_URL": settings.database,
         "SOLMARK_PUBLIC_URL": settings.public_url,
+        "SOLMARK_MAX_ATTEMPTS": str(settings.max_attempts),
     }
 
 

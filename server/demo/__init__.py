@@ -15,16 +15,17 @@ from server import publishing, site
 from server.db.migrate import upgrade
 from server.db.session import Database
 from server.demo import tables
-from server.demo.course import ADMIN, COURSE, seed
+from server.demo.course import ADMIN, ASSISTANT, COURSE, seed
 from server.demo.entrants import Entry, entries
 from server.demo.student import Student, Submitted
 from server.demo.student import board as board_of
 from server.settings import Settings, load
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 2.0
 PATIENCE_SECONDS = 1200.0
 """After so long without the end of all submissions, the demo has failed."""
 
+INTERRUPTED = 130
 WIDTH = 120
 """Columns of the output where there is no terminal."""
 
@@ -59,7 +60,11 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
                 login: stack.enter_context(Student(running.url, login, passwords[login]))
                 for login in students
             }
-            submitted = _grade(submissions, people, running, console, ended)
+            staff = stack.enter_context(Student(running.url, ASSISTANT, passwords[ASSISTANT]))
+            submitted = _grade(submissions, people, staff, running, console, ended)
+        if ended():
+            console.print("Stopped.")
+            return INTERRUPTED
         for path in assignments:
             console.print(tables.board(board_of(running.url, f"{path.parent.name}/{path.name}")))
         console.print(tables.logins(passwords, students))
@@ -75,24 +80,35 @@ def _settings() -> Settings:
     """Settings of a site of its own in $SOLMARK_HOME, whatever broker or database others may use."""
     home = Path(os.environ.get("SOLMARK_HOME") or "var").absolute()
     os.environ["SOLMARK_HOME"] = str(home)
-    return load().model_copy(update={"server_home": home / "server", "broker_url": "", "database_url": ""})
+    changes = {
+        "server_home": home / "server",
+        "broker_url": "",
+        "database_url": "",
+        # Times that do not settle on a busy machine are taken once more, not twice: the demo has minutes.
+        "max_attempts": 2,
+    }
+    return load().model_copy(update=changes)
 
 
 def _calibrate() -> None:
-    """Measure this CPU unless that has been done; a machine that cannot be measured still grades."""
+    """Measure this CPU, unless that was done; anew where another CPU was measured."""
     from grader.hardware.profile import HardwareError
     from grader.hardware.profile import load as load_hardware
 
+    options = ["--quick"]
     try:
-        load_hardware("cpu")
+        if load_hardware("cpu").calibrated is not None:
+            return
     except HardwareError:
-        command = [sys.executable, "-c", "from grader.cli.main import app; app()", "calibrate"]
-        subprocess.run(command, check=True)
+        options.append("--force")
+    code = "from grader.cli.main import app; app()"
+    subprocess.run([sys.executable, "-c", code, "calibrate", *options], check=True)
 
 
 def _grade(
     submissions: list[Entry],
     people: dict[str, Student],
+    staff: Student,
     running: site.Site,
     console: Console,
     ended: Callable[[], bool],
@@ -105,9 +121,10 @@ def _grade(
         while not all(one.final for one in submitted) and time.monotonic() < deadline and not ended():
             time.sleep(LOOK_SECONDS)
             running.supervisor.watch()
+            known = staff.everything(len(submitted))
             for one in submitted:
-                if not one.final:
-                    one.look()
+                if not one.final and one.found["id"] in known:
+                    one.learn(known[one.found["id"]])
             if console.is_terminal:
                 live.update(tables.progress(submitted), refresh=True)
                 continue

@@ -9,6 +9,9 @@ from grader.contract import Mode, Verdict
 from server.demo.course import COURSE
 from server.demo.entrants import Entry
 
+PAGE = 200
+"""Most items that the server gives at once."""
+
 
 class Submitted:
     """One submission of the demo, followed until it is final."""
@@ -17,6 +20,7 @@ class Submitted:
         self.entry = entry
         self.found = created
         self.seconds = 0.0
+        """From submission to the end."""
         self._client = client
         self._started = time.monotonic()
 
@@ -27,7 +31,11 @@ class Submitted:
 
     def look(self) -> None:
         """Ask for its state again."""
-        self.found = _json(self._client.get(f"submissions/{self.found['id']}"))
+        self.learn(_json(self._client.get(f"submissions/{self.found['id']}")))
+
+    def learn(self, found: dict[str, Any]) -> None:
+        """This is its state now."""
+        self.found = found
         self.seconds = time.monotonic() - self._started
 
     def as_expected(self) -> bool:
@@ -50,7 +58,7 @@ class Submitted:
 
 
 class Student:
-    """A session by API token; close it when done."""
+    """Somebody's session by API token; close it when done."""
 
     def __init__(self, url: str, login: str, password: str) -> None:
         self._client = httpx.Client(base_url=f"{url}/api/v1/", timeout=30.0)
@@ -68,6 +76,22 @@ class Student:
             files=[("files", (name, entry.path.read_bytes(), "application/octet-stream"))],
         )
         return Submitted(self._client, entry, _json(response))
+
+    def everything(self, limit: int) -> dict[str, dict[str, Any]]:
+        """The course's newest submissions by id, as its staff see them: one question in place of many."""
+        found: dict[str, dict[str, Any]] = {}
+        query: dict[str, Any] = {"everyone": True}
+        while len(found) < limit:
+            page = _json(
+                self._client.get(
+                    f"courses/{COURSE}/submissions", params={**query, "limit": min(limit - len(found), PAGE)}
+                )
+            )
+            found |= {item["id"]: item for item in page["items"]}
+            if page["next"] is None:
+                break
+            query["after"] = page["next"]
+        return found
 
     def close(self) -> None:
         """Close the connection."""

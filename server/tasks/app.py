@@ -82,6 +82,7 @@ def run(settings: Settings, *, beat: bool, name: str = "server") -> None:
     signals.worker_ready.connect(ready)
     app.worker_main(
         [
+            "--quiet",
             "worker",
             "--pool=solo",
             "--concurrency=1",

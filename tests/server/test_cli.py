@@ -1,0 +1,58 @@
+"""`solmark-server` as an operator types it."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from server import settings as all_settings
+from server.accounts import service as accounts
+from server.cli import app
+from server.db.session import Database
+from server.grading import service as grading
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty machine: its database does not exist yet."""
+    monkeypatch.setenv("SOLMARK_SERVER_HOME", str(tmp_path))
+    monkeypatch.setenv("SOLMARK_ARGON2_MEMORY_KIB", "8")
+    for name in ("SOLMARK_BROKER_URL", "SOLMARK_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(all_settings, "load", all_settings.load.__wrapped__)
+    monkeypatch.setattr("server.cli.load", all_settings.load)
+    return f"sqlite:///{tmp_path / 'solmark.db'}"
+
+
+def output(*arguments: str, text: str | None = None, code: int = 0) -> str:
+    result = CliRunner().invoke(app, arguments, input=text)
+    assert result.exit_code == code, result.output
+    return result.output.strip()
+
+
+def test_an_empty_machine_gets_tables_an_administrator_and_a_node(url: str) -> None:
+    output("migrate")
+    login, _, password = output("create-admin", "ada", "--generate").partition(": ")
+    assert login == "ada"
+    output("create-admin", "grace", text="a password by pipe\n")
+    assert "ada" in output("create-admin", "ada", "--generate", code=1)
+    first, second = output("add-node", "node-1"), output("add-node", "node-1")
+    database = Database(url)
+    with database.begin() as session:
+        chosen = all_settings.load()
+        user = accounts.log_in(session, chosen, login="ada", password=password, address="")
+        assert user.site_admin
+        assert accounts.log_in(session, chosen, login="grace", password="a password by pipe", address="")
+        # A node that is added again has lost its token: only the new one opens.
+        assert grading.node_by_token(session, first) is None
+        node = grading.node_by_token(session, second)
+        assert node is not None
+        assert node.name == "node-1"
+    database.close()
+
+
+def test_a_failure_is_a_sentence_and_an_exit_code(url: str) -> None:
+    output("migrate")
+    assert "SOLMARK_BROKER_URL" in output("tasks", code=2)
+    assert "kernels/nothing" in output("publish", "kernels/nothing", "--course", "c", "--as", "a", code=1)
+    assert url

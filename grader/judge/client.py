@@ -6,26 +6,24 @@ and `close` remain.
 """
 
 import base64
-import json
 import os
-import secrets
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 
-from grader.contract import Language, Text, Verdict
+from grader.contract import Language, Verdict
 from grader.judge.arena import Arena
-from grader.judge.channel import DONE, GO, NONCE_BYTES, Channel, Pipes, Stalled, violation
+from grader.judge.channel import Pipes, violation
+from grader.judge.exchange import Exchange, Sentence
 from grader.judge.failure import CandidateFailure
 from grader.judge.layout import SlotLayout
-from grader.judge.messages import Answer, Built, Done, Failed, ProtocolError, Ready, decode
-from grader.judge.monitor import Monitor
+from grader.judge.messages import Built, Done, Failed, Ready
 from grader.messages import text
-from grader.sandbox.base import Backend, Command, Limits, Process, SandboxError
+from grader.sandbox.base import MIB, Backend, Command, Limits, Process, SandboxError
 from grader.task import Scalar
 
 COMMANDS, ANSWERS, ARENA = 3, 4, 5
@@ -43,11 +41,14 @@ LOG_BYTES = 256 << 10
 ARTIFACT_BYTES = 32 << 20
 BUILD_ARENA_BYTES = LOG_BYTES + ARTIFACT_BYTES
 
-Sentence = tuple[str, str]
-"""What was waited for, in English and Chinese, as the subject of a sentence."""
-Expected = TypeVar("Expected", bound=Answer)
-Result = TypeVar("Result")
-_ROUND: Sentence = ("A timed round", "一轮计时")
+_BUILD_KINDS = frozenset(
+    {"syntax", "import", "load_library", "missing_entry", "missing_symbol", "not_callable", "artifact_size"}
+)
+_LOADING: Sentence = ("Loading the submission", "加载提交的代码")
+_BUILDING: Sentence = ("Building", "构建")
+_BINDING: Sentence = ("Preparing the arguments", "准备参数")
+_CALLING: Sentence = ("The call", "该次调用")
+_ARMING: Sentence = ("Waiting for go", "等待开始信号")
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,16 @@ class Client:
         self.language = language
         self.versions: Ready | None = None
         """What runs in the sandbox, once it is ready."""
-        self.alive = True
-        self._monitor = Monitor(process, limits)
-        self._channel = Channel(pipes, self._monitor)
-        self._pipes = pipes
-        self._waited = 0.0
-        self._cpu_before = 0.0
-        self._signature = ""
         self.entry = ""
         """The function that `bind` binds."""
+        self._signature = ""
+        self._pipes = pipes
+        self._exchange = Exchange(process, pipes, limits, self._explain)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self._exchange.alive
 
     @classmethod
     def start(
@@ -122,16 +124,7 @@ class Client:
     def ready(self, seconds: float = START_SECONDS) -> Ready:
         """Wait until the harness waits for work. No student code has come in yet: all failures are ours."""
         if self.versions is None:
-            try:
-                answer = decode(self._channel.receive(time.monotonic() + seconds))
-            except (CandidateFailure, ProtocolError, Stalled) as error:
-                out, err = self._monitor.output()
-                self._end()
-                raise SandboxError(f"the harness did not start ({error!r}): {out}{err}") from error
-            if not isinstance(answer, Ready):
-                raise SandboxError(f"the harness started with {answer!r}")
-            self.versions = answer
-            self._monitor.begin()
+            self.versions = self._exchange.hello(seconds)
         return self.versions
 
     def load(
@@ -152,7 +145,7 @@ class Client:
         self.entry, self._signature = entry, signature
         self._send_files({} if artifact is not None else files, artifact)
         message = {"type": "load", "entry": entry, "file": entry_name}
-        self._ask(message, Done, _or_in(deadline, LOAD_SECONDS), ("Loading the submission", "加载提交的代码"))
+        self._exchange.ask(message, Done, _or_in(deadline, LOAD_SECONDS), _LOADING)
 
     def build(self, files: Mapping[str, bytes], entry_name: str, seconds: float) -> BuildOutcome:
         """Compile the files. The arena must have BUILD_ARENA_BYTES. Exceeding the time is a failure."""
@@ -165,14 +158,16 @@ class Client:
             "artifact_bytes": ARTIFACT_BYTES,
         }
         try:
-            built = self._ask(message, Built, time.monotonic() + seconds, ("Building", "构建"))
+            built = self._exchange.ask(message, Built, time.monotonic() + seconds, _BUILDING)
         except CandidateFailure as failure:
+            if failure.text.code == "no_compiler":  # Nothing of the student's has run here.
+                raise SandboxError(failure.text.en) from None
             if failure.text.code == "wall":
                 sentence = text("compile_time", seconds=f"{seconds:g}")
                 raise CandidateFailure(Verdict.TIME_LIMIT, sentence) from None
             raise
         if built.log_bytes > LOG_BYTES or built.artifact_bytes > ARTIFACT_BYTES:
-            raise self._fail(violation("a size beyond its region"))
+            raise self._exchange.failed(violation("a size beyond its region"))
         return BuildOutcome(
             built.status,
             self.arena.read(0, built.log_bytes),
@@ -218,48 +213,39 @@ class Client:
             ],
             "scalars": list(scalars.items()),
         }
-        self._ask(message, Done, _or_in(deadline, BIND_SECONDS), ("Preparing the arguments", "准备参数"))
+        self._exchange.ask(message, Done, _or_in(deadline, BIND_SECONDS), _BINDING)
 
     def call(self, slot: int, deadline: float) -> None:
         """One untimed call on a bound slot, to be over at `deadline` (of time.monotonic())."""
-        self._ask({"type": "call", "slot": slot}, Done, deadline, ("The call", "该次调用"))
+        self._exchange.ask({"type": "call", "slot": slot}, Done, deadline, _CALLING)
 
     def arm(self, calls: int, deadline: float) -> None:
         """On the next `go`, have slots 0 .. calls - 1 called once each; returns when it waits in read(2)."""
-        self._ask({"type": "arm", "calls": calls}, Done, deadline, ("Waiting for go", "等待开始信号"))
+        self._exchange.ask({"type": "arm", "calls": calls}, Done, deadline, _ARMING)
 
     def unread(self) -> bool:
         """Whether the candidate has sent anything that nobody asked for."""
-        return self._channel.unread()
+        return self._exchange.unread()
 
     def go(self, nonce: bytes) -> None:
         """Send `go` with 16 fresh random bytes. Never waits: the pipe is empty."""
-        if len(nonce) != NONCE_BYTES:
-            raise ValueError(f"a nonce of {len(nonce)} bytes; {NONCE_BYTES} are needed")
-        deadline = time.monotonic() + 1.0
-        self._guarded(lambda until: self._channel.send_raw(GO + nonce, until), deadline, _ROUND)
+        self._exchange.go(nonce)
 
     def await_done(self, nonce: bytes, deadline: float) -> None:
         """Wait for the answer that echoes the nonce; anything else is a failure."""
-        body = self._guarded(self._channel.receive, deadline, _ROUND)
-        if body[:4] != DONE:
-            self._judge_answer(body, None, Done)
-            raise self._fail(violation("a message in place of done"))
-        if body[4:] != nonce:
-            raise self._fail(violation("a wrong nonce"))
+        self._exchange.await_done(nonce, deadline)
 
     def output(self) -> tuple[str, str]:
         """(stdout, stderr) since the last call, cleaned and shortened."""
-        return self._monitor.output()
+        return self._exchange.output()
 
     def kill(self) -> None:
         """End everything in the sandbox now; safe from another thread. Raises SandboxError if it cannot."""
-        self.alive = False
-        self.process.kill()
+        self._exchange.end()
 
     def close(self) -> None:
         """End the sandbox and give everything back; safe to call twice."""
-        self.alive = False
+        self._exchange.alive = False
         try:
             self.process.close()
         finally:
@@ -285,116 +271,29 @@ class Client:
         for kind, name, data in parts:
             for at in range(0, max(1, len(data)), CHUNK):
                 chunk = base64.b64encode(data[at : at + CHUNK]).decode()
-                body = json.dumps({"type": kind, "name": name, "data": chunk}).encode()
-                try:
-                    self._channel.send(body, deadline)
-                except Stalled:
-                    raise SandboxError("the harness does not take the files") from None
+                self._exchange.tell({"type": kind, "name": name, "data": chunk}, deadline)
 
-    def _ask(
-        self, message: Mapping[str, Any], expected: type[Expected], deadline: float, what: Sentence
-    ) -> Expected:
-        """One request and its answer."""
-        identity = secrets.token_hex(16)
-        body = json.dumps({**message, "id": identity}).encode()
-
-        def exchange(until: float) -> bytes:
-            if self._channel.unread():
-                raise violation("before it was asked")
-            self._channel.send(body, until)
-            answer = self._channel.receive(until)
-            self._monitor.service(())  # A limit that was passed in the meantime.
-            return answer
-
-        self._cpu_before = self._monitor.cpu_seconds()
-        return self._judge_answer(self._guarded(exchange, deadline, what), identity, expected)
-
-    def _judge_answer(self, body: bytes, identity: str | None, expected: type[Expected]) -> Expected:
-        """The answer if it is the expected one to that request, else the failure that it is."""
-        try:
-            answer = decode(body)
-        except ProtocolError as error:
-            raise self._fail(violation(str(error))) from None
-        if isinstance(answer, Ready) or (identity is not None and answer.id != identity):
-            raise self._fail(violation("an answer to no question"))
-        if isinstance(answer, Failed):
-            raise self._submission_failure(answer, building=expected is Built)
-        if not isinstance(answer, expected):
-            raise self._fail(violation("an answer to another question"))
-        return answer
-
-    def _guarded(self, action: Callable[[float], Result], deadline: float, what: Sentence) -> Result:
-        """Run a wait until its deadline, or until the wall time of the sandbox is spent.
-
-        A failure that the process does not survive has ended it when this returns.
-        """
-        begin = time.monotonic()
-        until = min(deadline, begin + self.limits.wall_seconds - self._waited)
-        try:
-            return action(until)
-        except Stalled:
-            now = time.monotonic()
-            limit = self.limits.wall_seconds if until < deadline else deadline - begin
-            used = self._monitor.cpu_seconds() - self._cpu_before
-            raise self._fail(_time_limit(what, limit, now - begin, used)) from None
-        except CandidateFailure as failure:
-            raise self._fail(failure) from None
-        finally:
-            self._waited += time.monotonic() - begin
-
-    def _fail(self, failure: CandidateFailure) -> CandidateFailure:
-        """End the process of a failure that it does not survive."""
-        if not failure.alive:
-            self._monitor.drain()
-            self._end()
-        return failure
-
-    def _end(self) -> None:
-        self.alive = False
-        self.process.kill()
-
-    def _submission_failure(self, answer: Failed, *, building: bool) -> CandidateFailure:
-        """What the harness reported, as a verdict. It is the candidate's word: only student verdicts."""
-        if building and answer.kind == "no_compiler":
-            raise SandboxError("g++ is not installed on this machine")
-        verdict, sentence = _interpret(answer, self.entry, self._signature, self.limits)
-        return CandidateFailure(verdict, sentence, detail=answer.text, alive=not building)
-
-
-def _interpret(answer: Failed, entry: str, signature: str, limits: Limits) -> tuple[Verdict, Text]:
-    build, run = Verdict.BUILD_ERROR, Verdict.RUNTIME_ERROR
-    detail = answer.text
-    fields = {"entry": entry, "signature": signature, "detail": detail, "number": answer.number}
-    match answer.kind:
-        case "syntax" | "import" | "missing_entry" | "missing_symbol" | "not_callable" | "load_library":
-            return build, text(answer.kind, **fields)
-        case "artifact_size":
-            return build, text("artifact_size", limit=ARTIFACT_BYTES)
-        case "memory":
-            return Verdict.MEMORY_LIMIT, text("memory", limit=limits.memory_bytes >> 20)
-        case "exit":
-            return run, text("exit", code=detail)
-        case _:
-            return run, text(answer.kind, **fields)
+    def _explain(self, answer: Failed) -> CandidateFailure:
+        """What the harness reported, as a verdict. It is the candidate's word: student verdicts only."""
+        kind, detail = answer.kind, answer.text
+        if kind in _BUILD_KINDS:
+            verdict = Verdict.BUILD_ERROR
+        else:
+            verdict = Verdict.MEMORY_LIMIT if kind == "memory" else Verdict.RUNTIME_ERROR
+        sentence = text(
+            kind,
+            entry=self.entry,
+            signature=self._signature,
+            detail=detail,
+            number=answer.number,
+            code=detail,
+            limit=self.limits.memory_bytes // MIB if kind == "memory" else ARTIFACT_BYTES,
+        )
+        return CandidateFailure(verdict, sentence, detail=detail, alive=True)
 
 
 def _or_in(deadline: float | None, seconds: float) -> float:
     return time.monotonic() + seconds if deadline is None else deadline
-
-
-def _time_limit(what: Sentence, limit: float, waited: float, cpu: float) -> CandidateFailure:
-    share = cpu / waited if waited > 0 else 0.0
-    if share > 0.7:
-        where = ("it was computing", "它一直在计算")
-    elif share < 0.1:
-        where = ("it was waiting or asleep", "它在等待或休眠")
-    else:
-        where = ("it was partly computing, partly waiting", "它部分时间在计算，部分时间在等待")
-    return CandidateFailure(
-        Verdict.TIME_LIMIT,
-        text("wall", what=what[0], what_zh=what[1], limit=f"{limit:.3g}", waited=f"{waited:.1f}",
-             cpu=f"{cpu:.1f}", where=where[0], where_zh=where[1]),
-    )  # fmt: skip
 
 
 def _environment(language: Language, cpus: frozenset[int] | None) -> dict[str, str]:

@@ -74,6 +74,9 @@ def _show(outcome: Outcome, console: Console) -> None:
     for kind, seconds in sorted(calibration.overhead_seconds.items()):
         label = pick(f"the judge's constant, {kind}", f"评测器常数，{kind}")
         console.print(f"{label}: {seconds * 1e6:.0f} µs", highlight=False, markup=False)
+    if calibration.session_spread is not None:
+        label = pick("times of fresh sessions differ by (cv)", "各次评测之间的时间差异（变异系数）")
+        console.print(f"{label}: {calibration.session_spread:.1%}", highlight=False, markup=False)
     for remark in outcome.remarks:
         console.print(say(remark), style="yellow", markup=False, highlight=False)
     console.print(

@@ -65,7 +65,11 @@ def calibrate(
         found, remarks = _rows(quick=quick, progress=progress)
         progress(Text(code="calibrate_constant", en="the judge's own constant", zh="评测器自身的常数"))
         overhead, missing = _overhead(quick=quick)
-        calibration = _merged(previous, found, overhead)
+        spread = None
+        if overhead and not quick:
+            progress(Text(code="calibrate_sessions", en="how sessions differ", zh="各次评测之间的差异"))
+            spread = _spread()
+        calibration = _merged(previous, found, overhead, spread)
         path = _store(calibration)
     return Outcome(calibration, path, found, (*remarks, *missing))
 
@@ -172,8 +176,23 @@ def _overhead(*, quick: bool) -> tuple[dict[str, float], tuple[Text, ...]]:
         return {}, (Text(code="calibrate_no_constant", en=en, zh=zh),)
 
 
+def _spread() -> float:
+    """How far apart fresh sessions lie, where the constant could be measured too."""
+    from grader.judge import spread
+    from grader.sandbox import registry
+    from grader.sandbox.base import SandboxError
+
+    try:
+        return spread.measure(registry.choose(None))
+    except SandboxError as error:
+        raise HardwareError(f"the judge could not time a program of its own: {error}") from error
+
+
 def _merged(
-    previous: Calibration | None, found: Mapping[int, Ceilings], overhead: Mapping[str, float]
+    previous: Calibration | None,
+    found: Mapping[int, Ceilings],
+    overhead: Mapping[str, float],
+    spread: float | None,
 ) -> Calibration:
     from grader.judge import cache, cores
 
@@ -190,6 +209,7 @@ def _merged(
         "calibrated": now,
         "by_cores": {count: {"best": row.best, "median": row.median} for count, row in found.items()},
         "overhead_seconds": dict(overhead),
+        "session_spread": spread,
     }
     return Calibration(
         hardware="cpu",
@@ -201,6 +221,7 @@ def _merged(
         candidate_cores=len(cores.choose().candidate),
         by_cores=rows,
         overhead_seconds=kept | {kind: min(c, kept.get(kind, c)) for kind, c in overhead.items()},
+        session_spread=spread if spread is not None or previous is None else previous.session_spread,
         runs=(*(previous.runs if previous else ()), run)[-_RUNS_KEPT:],
     )
 

@@ -83,6 +83,8 @@ class Calibration(Model):
     step_seconds: Positive | None = None
     overhead_seconds: dict[str, Positive] = Field(default_factory=dict)
     """The judge's constant c by kind of candidate (see `grader.judge.overhead`)."""
+    session_spread: float | None = Field(default=None, ge=0, lt=1)
+    """As the last full run found it (see `grader.judge.spread`)."""
     runs: tuple[dict[str, Any], ...] = ()
     """Best and median of each run, newest last: for people, not for scores."""
 
@@ -214,6 +216,8 @@ def load(hardware_class: str, *, cores: int | None = None) -> Hardware:
     else:
         values |= _gpu_values(profile, calibration)
     values |= {"calibrated": calibration.calibrated, "overhead_seconds": dict(calibration.overhead_seconds)}
+    if calibration.session_spread is not None:
+        values["session_spread"] = calibration.session_spread
     return Hardware.model_validate(values)
 
 

@@ -7,15 +7,13 @@ once), with the whole sequence included. Nothing that a submission can slow down
 import statistics
 from dataclasses import dataclass
 
-from grader.contract import Language
 from grader.hardware.profile import Hardware
-from grader.judge import cores
 from grader.judge.cache import Evictor, last_level_bytes
-from grader.judge.client import BUILD_ARENA_BYTES, Client
 from grader.judge.clock import Clock, quiet
 from grader.judge.layout import plan
+from grader.judge.own import OwnCandidate
 from grader.judge.ring import Ring
-from grader.sandbox.base import Backend, Limits, SandboxError
+from grader.sandbox.base import Backend, SandboxError
 from grader.task import Case, Cost, FunctionTask, Params, Slot, Tensor
 
 ROUNDS = 300
@@ -23,7 +21,6 @@ KIND = "function"
 """Key of c in a profile's `overhead_seconds`; the median's is `MEDIAN`."""
 MEDIAN = "function.median"
 _ROUND_SECONDS = 5.0
-_BUILD_SECONDS = 60.0
 
 _NATIVE = b"""#include "solmark.h"
 extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *, int, void *) {
@@ -73,7 +70,7 @@ def measure(backend: Backend, rounds: int = ROUNDS) -> Overhead:
     )
     case = Case(id="empty", part="empty", visibility="public", role="timed", params={})
     slots = plan(tensors, 1)
-    with _start(backend, slots[-1].end) as client:
+    with OwnCandidate.build(backend, _NATIVE, _PYTHON).start(slots[-1].end) as client:
         if client.process.freezer is None:
             raise SandboxError("this machine has no freezer: there is no constant to calibrate")
         client.bind(slots, {})
@@ -83,27 +80,3 @@ def measure(backend: Backend, rounds: int = ROUNDS) -> Overhead:
             seconds = [clock.round(1, _ROUND_SECONDS).seconds for _ in range(rounds)]
         ring.close()
     return Overhead(min(seconds), statistics.median(seconds))
-
-
-def _start(backend: Backend, arena_bytes: int) -> Client:
-    """A client with our fastest candidate loaded."""
-    cpus = cores.choose().candidate
-    with Client.start(
-        backend, Limits(), arena_bytes=BUILD_ARENA_BYTES, language=Language.CPP, cpus=cpus
-    ) as builder:
-        try:
-            built = builder.build({"solution.cpp": _NATIVE}, "solution.cpp", _BUILD_SECONDS)
-        except SandboxError:  # No g++ here.
-            built = None
-    native = built is not None and built.status == 0
-    language = Language.CPP if native else Language.PYTHON
-    client = Client.start(backend, Limits(), arena_bytes=arena_bytes, language=language, cpus=cpus)
-    try:
-        if built is not None and native:
-            client.load({"solution.cpp": _NATIVE}, "solve", "solution.cpp", built.artifact)
-        else:
-            client.load({"solution.py": _PYTHON}, "solve", "solution.py")
-    except BaseException:
-        client.close()
-        raise
-    return client

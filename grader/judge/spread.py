@@ -1,0 +1,70 @@
+"""How far apart the times of fresh sessions lie: what no interval from within one session can know.
+
+A session's memory lies where it happens to lie, and stays there. So a fixed program of our own, a copy that
+the memory binds, is timed in several fresh sandboxes.
+"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader import fills
+from grader.contract import Verdict
+from grader.judge import timed
+from grader.judge.interval import Rule
+from grader.judge.overhead import Overhead
+from grader.judge.own import OwnCandidate
+from grader.sandbox.base import Backend, SandboxError
+from grader.task import Case, Cost, FunctionTask, Params, Slot, Tensor
+
+SESSIONS = 8
+LARGEST = 0.5
+"""What is measured beyond says that the machine was busy, not how sessions differ."""
+_ELEMENTS = 1 << 20
+_SLOTS = 16
+
+_NATIVE = b"""#include "solmark.h"
+extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *, int, void *) {
+    memcpy(tensors[1].data, tensors[0].data, 4 * tensors[0].shape[0]);
+    return 0;
+}
+"""
+_PYTHON = b"def solve(x, y):\n    y.copy_(x)\n"
+
+
+def measure(backend: Backend, sessions: int = SESSIONS) -> float:
+    """The cv of the medians of so many sessions, about two seconds each. Raises SandboxError.
+
+    It contains what scatters within a session too: intervals widened by it are a little too wide, never too
+    narrow.
+    """
+    plan = timed.plan(_TASK, _CASE, None)
+    plan = replace(plan, slots=plan.slots[:_SLOTS])
+    program = OwnCandidate.build(backend, _NATIVE, _PYTHON)
+    medians = []
+    for _ in range(sessions):
+        with program.start(plan.arena_bytes) as client:
+            result = timed.run(client, plan, overhead=Overhead(), rule=Rule(target=1e9)).result
+        if result.verdict is not Verdict.ACCEPTED or result.measure is None:
+            raise SandboxError(f"our own copy was not accepted: {result.verdict}")
+        medians.append(result.measure.value)
+    return min(LARGEST, statistics.stdev(medians) / statistics.fmean(medians))
+
+
+def _tensors(_params: Params) -> Sequence[Tensor]:
+    return [Tensor("x", "float32", (_ELEMENTS,), "in"), Tensor("y", "float32", (_ELEMENTS,), "out")]
+
+
+def _fill(params: Params, slots: Sequence[Slot], seeds: Sequence[int]) -> None:  # noqa: ARG001 (by name)
+    for slot, seed in zip(slots, seeds, strict=True):
+        fills.uniform(slot["x"], seed, "x")
+
+
+def _oracle(params: Params, inputs: Slot) -> Slot:  # noqa: ARG001 (by name)
+    return {"y": inputs["x"]}
+
+
+_TASK = FunctionTask(
+    tensors=_tensors, fill=_fill, oracle=_oracle, cost=lambda _params: Cost(dram_bytes=8.0 * _ELEMENTS)
+)
+_CASE = Case(id="copy", part="copy", visibility="public", role="timed", params={})

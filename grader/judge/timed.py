@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from grader import scoring, sol
@@ -25,6 +26,9 @@ from grader.messages import text
 from grader.task import Case, Cost, FunctionTask
 
 RING_BYTES = 512 << 20
+MEMORY_SHARE = 4
+"""The ring takes at most one part in so many of the memory that is free: the judge's image is as large, and
+the oracle and the candidate need theirs."""
 MAX_SLOTS = 4096
 FULL_AUDIT_SLOTS = 256
 """Rounds of more calls are sampled even where a task asks for full audits."""
@@ -99,7 +103,13 @@ def plan(task: FunctionTask, case: Case, hardware: Hardware | None) -> Plan:
         except sol.SolError as error:
             raise AssignmentFault("cost", str(error)) from error
         count = min(MAX_SLOTS, ceil(ROUND_SECONDS / ceiling.seconds))
-    count = max(1, min(count, RING_BYTES // size))
+    available = _available_bytes() // MEMORY_SHARE
+    if size > available:
+        raise AssignmentFault(
+            "tensors",
+            f"one call of {case.id} needs {size >> 20} MiB; this machine can give {available >> 20}",
+        )
+    count = max(1, min(count, min(RING_BYTES, available) // size))
     return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling)
 
 
@@ -149,6 +159,14 @@ def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> T
     if hardware is None or hardware.calibrated is None or overhead.minimum <= 0:
         return text("not_calibrated")
     return text("one_core") if cores.choose().shared else None
+
+
+def _available_bytes() -> int:
+    """Memory that can be taken without swapping, as the kernel estimates it."""
+    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return 4 * RING_BYTES
 
 
 def _warm_up(client: Client, ring: Ring, plan: Plan, seconds: float) -> None:

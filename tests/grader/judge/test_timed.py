@@ -14,7 +14,7 @@ from grader.judge.failure import AssignmentFault
 from grader.judge.interval import Rule
 from grader.judge.overhead import Overhead
 from grader.judge.rounds import ROUND_SECONDS
-from grader.task import Case, Cost, FunctionTask, Params
+from grader.task import Case, Cost, FunctionTask, Params, Tensor
 
 Starter = Callable[..., Client]
 CaseMaker = Callable[..., Case]
@@ -83,8 +83,16 @@ def test_calls_fill_a_round_at_the_physical_ceiling(
     assert len(timed.plan(toy, case(), hardware(1.0)).slots) == 1
     # A bound of nanoseconds would ask for more slots than anybody has memory for.
     assert len(timed.plan(toy, case(), hardware(1e15)).slots) == timed.MAX_SLOTS
-    large = replace(toy, cost=lambda _params: Cost(dram_bytes=1.0))
-    assert timed.plan(large, case(), hardware(1e12)).arena_bytes <= timed.RING_BYTES
+
+
+def test_a_case_larger_than_the_machine_is_the_assignments_fault(
+    toy: FunctionTask, case: CaseMaker, hardware: HardwareMaker
+) -> None:
+    huge = replace(toy, tensors=lambda _params: [Tensor("y", "float32", (1 << 50,), "out")])
+    with pytest.raises(AssignmentFault, match="MiB"):
+        timed.plan(huge, case(), hardware())
+    large = replace(toy, tensors=lambda _params: [Tensor("y", "float32", (1 << 20,), "out")])
+    assert timed.plan(large, case(), hardware()).arena_bytes <= timed.RING_BYTES
 
 
 def test_a_candidate_that_is_slow_at_first_cannot_keep_its_rounds_short(

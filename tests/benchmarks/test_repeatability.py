@@ -1,0 +1,28 @@
+"""The committed repeatability: nine of ten intervals contain the median of the ten, counted again here."""
+
+import json
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+FILES = sorted(RESULTS.glob("repeatability.*.json"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_intervals_keep_their_promise(path: Path) -> None:
+    rows = json.loads(path.read_text("utf-8"))["rows"]
+    totals = [row for row in rows if "containing_median" in row]
+    assert totals
+    for row in totals:
+        samples = row["samples"]
+        middle = median(samples["seconds"])
+        ends = zip(samples["low_seconds"], samples["high_seconds"], strict=True)
+        containing = sum(low <= middle <= high for low, high in ends)
+        assert row["containing_median"] == containing
+        assert row["gradings"] == len(samples["seconds"]) >= 10
+        assert containing >= 0.9 * row["gradings"]
+        # Each grading's own row has the raw rounds that its time is the median of.
+        own = [other for other in rows if str(other.get("id", "")).startswith(f"{row['id']}/")]
+        assert [other["seconds"] for other in own] == samples["seconds"]

@@ -1,0 +1,14 @@
+# hostile: family=time verdict=time_limit lift=none
+"""Never finishes loading: there is a `solve`, but nobody gets to it."""
+
+
+def attack():
+    while True:
+        pass
+
+
+attack()
+
+
+def solve(x, y):
+    y.copy_(2 * x)

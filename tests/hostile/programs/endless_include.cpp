@@ -1,0 +1,3 @@
+// hostile: family=build verdict=build_error lift=none
+// Includes itself.
+#include "solution.cpp"

@@ -1,0 +1,14 @@
+# hostile: family=time verdict=time_limit lift=none
+"""Computes for ever."""
+
+
+def attack():
+    while True:
+        pass
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

@@ -1,0 +1,5 @@
+// hostile: family=build verdict=build_error lift=none
+// A mistake that makes millions of messages.
+#define A(x) x x x x x x x x x x
+#define B(x) A(A(A(A(x))))
+B(undeclared;)

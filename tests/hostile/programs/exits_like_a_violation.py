@@ -1,0 +1,15 @@
+# hostile: family=ends verdict=runtime_error lift=none
+"""Ends with the exit code by which shells name SIGSYS."""
+
+
+def attack():
+    import os
+
+    os._exit(159)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

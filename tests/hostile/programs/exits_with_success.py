@@ -1,0 +1,15 @@
+# hostile: family=ends verdict=runtime_error lift=none
+"""Ends with exit code 0 before any answer."""
+
+
+def attack():
+    import os
+
+    os._exit(0)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

@@ -1,0 +1,14 @@
+# hostile: family=memory verdict=memory_limit lift=memory
+"""Takes memory until there is none."""
+
+
+def attack():
+    held = [bytearray(b"x") * (1 << 20) for _ in range(1500)]
+    print(f"harm: {len(held)} MiB", flush=True)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

@@ -1,0 +1,20 @@
+# hostile: family=reach verdict=sandbox_violation lift=sandbox
+"""Mounts a file system."""
+
+
+def attack():
+    import ctypes
+    import tempfile
+
+    libc = ctypes.CDLL(None)
+    folder = tempfile.mkdtemp().encode()
+    if libc.mount(b"none", folder, b"tmpfs", 0, None) == 0:
+        print("harm: mounted", flush=True)
+        libc.umount2(folder, 2)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

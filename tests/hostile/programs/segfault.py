@@ -1,0 +1,15 @@
+# hostile: family=ends verdict=runtime_error lift=none
+"""Reads where nothing is."""
+
+
+def attack():
+    import ctypes
+
+    ctypes.string_at(8)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

@@ -1,0 +1,18 @@
+# hostile: family=memory verdict=memory_limit lift=memory
+"""Takes memory that belongs to no process: a shared anonymous mapping."""
+
+
+def attack():
+    import mmap
+
+    held = mmap.mmap(-1, 1500 << 20)
+    for page in range(0, len(held), 4096):
+        held[page] = 1
+    print("harm: 1500 MiB shared", flush=True)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

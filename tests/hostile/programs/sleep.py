@@ -1,0 +1,16 @@
+# hostile: family=time verdict=time_limit lift=wall
+"""Sleeps beyond the limit, at no cost of CPU time."""
+
+
+def attack():
+    import time
+
+    time.sleep(7)
+    print("harm: slept through the limit", flush=True)
+
+
+def solve(x, y):
+    import torch
+
+    attack()
+    torch.mul(x, 2, out=y)

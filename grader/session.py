@@ -32,7 +32,8 @@ from grader.hardware.profile import Hardware
 from grader.judge import cores, environment, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.messages import clean, line, shorten
-from grader.judge.phases import Findings, Phases
+from grader.judge.phases import build, hidden, public, timed
+from grader.judge.phases.context import Context, Ended, Findings
 from grader.judge.prepare import Plan, prepare
 from grader.judge.progress import Progress
 from grader.judge.sandboxes import Sandboxes
@@ -138,7 +139,7 @@ class _Session:
                 cores.choose().candidate,
             )
             self._sandboxes = sandboxes
-            phases = Phases(
+            context = Context(
                 plan,
                 self._files,
                 self._seed,
@@ -148,19 +149,31 @@ class _Session:
                 self._progress,
                 self._findings,
             )
-            phases.start_ahead()
+            public.start_ahead(context)
             loading = threading.Thread(target=_load_torch, name="solmark-torch", daemon=True)
             loading.start()  # Meanwhile C++ is compiled, or the sandbox loads its own.
         try:
-            phases.build()
-        finally:
-            with self._progress.step(Phase.PREPARE, "load torch"):
-                loading.join()
-        verdict, message = phases.run()
+            verdict, message = self._run(context, loading)
+        except Ended as end:
+            verdict, message = end.verdict, end.message
         if job.mode is Mode.GRADE:
             with self._progress.step(Phase.SCORE):
                 self._score = self._scored(plan, verdict)
         return verdict, message
+
+    def _run(self, context: Context, loading: threading.Thread) -> tuple[Verdict, Text]:
+        try:
+            build.run(context)
+        finally:
+            with self._progress.step(Phase.PREPARE, "load torch"):
+                loading.join()
+        public.run(context)
+        unstable = timed.run(context)
+        hidden.run(context)
+        if unstable is not None:
+            return Verdict.UNSTABLE_TIMING, text("unstable", case=unstable)
+        was_timed = any(result.measure is not None for result in self._findings.timed)
+        return Verdict.ACCEPTED, text("accepted_timed" if was_timed else "accepted")
 
     def _check_identity(self) -> None:
         """The job's digests name what was handed over. Raises SandboxError where they do not."""

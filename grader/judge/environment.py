@@ -68,7 +68,7 @@ def _sources() -> list[Path]:
     inside = [
         path
         for folder in folders
-        for path in (_GRADER / folder).iterdir()
+        for path in (_GRADER / folder).rglob("*")
         if path.suffix in (".py", ".h", ".cpp")
     ]
     return [*inside, *(_GRADER / name for name in names)]

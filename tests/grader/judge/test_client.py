@@ -56,14 +56,16 @@ def start_hostile(hostile: bytes, toy: FunctionTask, case: Callable[..., Case]) 
 def try_case(toy: FunctionTask, case: Callable[..., Case]) -> Callable[..., correctness.CaseRun]:
     """Run the toy case on an entry: `try_case(client, entry)`."""
 
-    def run(client: Client, entry: str, **params: object) -> correctness.CaseRun:
+    def run(
+        client: Client, entry: str, call_seconds: float = CALL_SECONDS, **params: object
+    ) -> correctness.CaseRun:
         return correctness.run(
             client,
             toy,
             case(**params),
             secrets.randbits(128),
             entry=entry,
-            call_seconds=CALL_SECONDS,
+            call_seconds=call_seconds,
             watch=Supervisor().watch,
         )
 
@@ -220,7 +222,7 @@ def test_the_wall_time_of_all_calls_together_is_limited(
 def test_processor_time_is_limited_over_all_threads(
     start_hostile: Start, try_case: Callable[..., correctness.CaseRun]
 ) -> None:
-    run = try_case(start_hostile(Limits(cpu_seconds=0.3)), "spins")
+    run = try_case(start_hostile(Limits(cpu_seconds=0.3)), "spins", 30.0)
     assert _explained(run) == (Verdict.TIME_LIMIT, "cpu")
 
 

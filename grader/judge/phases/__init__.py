@@ -1,0 +1,1 @@
+"""The phases of a session, one module each, in the order build, public, timed, hidden."""

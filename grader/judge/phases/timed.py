@@ -1,0 +1,107 @@
+"""The timed cases, all in one pinned sandbox with no other one running beside it."""
+
+import time
+from collections.abc import Sequence
+
+from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
+from grader.judge import correctness, timed
+from grader.judge.client import Client
+from grader.judge.failure import CandidateFailure
+from grader.judge.overhead import Overhead
+from grader.judge.phases.context import Context, Ended, because
+from grader.messages import text
+from grader.task import Case
+
+CASE_SECONDS = 180.0
+"""For one timed case as a whole, fills and audits included; its candidate has shorter limits of its own."""
+
+
+def is_timed(context: Context) -> bool:
+    """Whether there is anything to time: Triton is interpreted on a CPU."""
+    return context.plan.language is not Language.TRITON and bool(_cases(context))
+
+
+def plans(context: Context) -> list[timed.Plan]:
+    """Ring and bounds of every timed case. Raises AssignmentFault."""
+    with context.watch("cost", correctness.TASK_SECONDS):
+        return [timed.plan(context.plan.tasks[case.part], case, context.hardware) for case in _cases(context)]
+
+
+def arena_bytes(cases: Sequence[timed.Plan]) -> int:
+    """Bytes of an arena in which each of the rings fits."""
+    return max(plan.arena_bytes for plan in cases)
+
+
+def run(context: Context) -> str | None:
+    """Time the timed cases; the first case whose times scattered too much, if any.
+
+    Raises Ended if a case fails, AssignmentFault, SandboxError.
+    """
+    if context.mode is not Mode.GRADE:
+        return None
+    here = _cases(context) if is_timed(context) else []
+    for case in context.plan.timed:
+        if case not in here:
+            reason = context.plan.skipped.get(case.id, text("triton_not_timed"))
+            context.findings.timed.append(_not_timed(case, reason))
+    if not here:
+        return None
+    planned = plans(context)
+    try:
+        client = context.load("timed", arena_bytes(planned), Phase.TIMED, pinned=True)
+    except CandidateFailure as failure:
+        raise Ended(failure.verdict, failure.text) from None
+    try:
+        return _time_all(context, client, planned)
+    finally:
+        context.sandboxes.release(client)
+
+
+def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -> str | None:
+    overhead = Overhead.of(context.hardware)
+    context.findings.unranked = timed.unranked(client, context.hardware, overhead)
+    unstable: str | None = None
+    with context.sandboxes.still():
+        for number, plan in enumerate(planned):
+            context.progress.event(Phase.TIMED, case=plan.case.id, done=number, total=len(planned))
+            if _time(context, client, plan, overhead) is Verdict.UNSTABLE_TIMING:
+                unstable = unstable or plan.case.id
+    return unstable
+
+
+def _time(context: Context, client: Client, plan: timed.Plan, overhead: Overhead) -> Verdict:
+    case, findings = plan.case, context.findings
+    limits = timed.TimeLimits(warm_up=context.plan.call_seconds)
+    client.entry = context.plan.entries[case.part]
+    with context.watch(f"timed case {case.id}", CASE_SECONDS):
+        begin = time.monotonic()
+        timing = timed.run(client, plan, overhead=overhead, limits=limits)
+        seconds = time.monotonic() - begin
+    for step, spent in {**timing.steps, "rest": seconds - sum(timing.steps.values())}.items():
+        context.progress.add(Phase.TIMED, step, max(0.0, spent))
+    findings.timed.append(timing.result)
+    findings.evidence.extend(timing.evidence)
+    if timing.detail:
+        findings.notes.append(f"{case.id}: {timing.detail}")
+    verdict = timing.result.verdict
+    assert verdict is not None
+    if verdict not in (Verdict.ACCEPTED, Verdict.UNSTABLE_TIMING):
+        context.note_output(client)
+        raise Ended(verdict, because("timed_failed", timing.result.message, case=case.id))
+    return verdict
+
+
+def _cases(context: Context) -> list[Case]:
+    return [case for case in context.plan.timed if case.id not in context.plan.skipped]
+
+
+def _not_timed(case: Case, why: Text) -> TimedResult:
+    return TimedResult(
+        case=case.id,
+        part=case.part,
+        verdict=None,
+        message=why,
+        params=dict(case.params),
+        fraction_reason=why,
+        linked=case.linked,
+    )

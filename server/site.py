@@ -61,6 +61,8 @@ def running(settings: Settings, *, host: str, port: int | None, hardware: str = 
                 "SOLMARK_NODE": LOCAL_NODE,
                 "SOLMARK_NODE_TOKEN": _node_token(settings),
                 "SOLMARK_HARDWARE": hardware,
+                # Somebody waits at the terminal: a longer job returns to the queue, which is kept.
+                "SOLMARK_GRACE_SECONDS": "5",
                 "SOLMARK_HOME": os.environ.get("SOLMARK_HOME") or str(home),
             },
         )

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from grader.contract import ContractError, JobSpec, Report, read, stored_key
 
 KEPT_SECONDS = 7 * 86400
 """A Report that nobody acknowledged for so long is dropped: its attempt is long over."""
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,21 @@ class Spool:
         self._folder = folder
 
     def save(self, report: Report) -> Spooled:
-        """Write the Report so that it survives a crash; the same attempt replaces its file."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Write the Report so that it survives a crash; the same attempt replaces its file.
+
+        A full disk is logged and no more: the Report can still be sent.
+        """
         spooled = Spooled(self._path(report.token), report.model_dump_json())
         partial = spooled.path.with_suffix(f".{os.getpid()}")
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(spooled.text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(spooled.path)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with partial.open("w", encoding="utf-8") as file:
+                file.write(spooled.text)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(spooled.path)
+        except OSError as error:
+            log.error("report not spooled", cause=str(error))
         return spooled
 
     def find(self, job: JobSpec) -> Spooled | None:

@@ -1,7 +1,7 @@
 """Which files are taken, which one is the entry, and what a refused file is told."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.contract import MAX_FILE_BYTES, Language
@@ -85,6 +85,7 @@ def test_an_override_that_does_not_fit_is_refused() -> None:
     assert raised.value.text.code == "wrong_language"
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text(max_size=140), st.binary(max_size=200), max_size=4))
 def test_any_files_are_taken_or_refused(files: dict[str, bytes]) -> None:
     try:

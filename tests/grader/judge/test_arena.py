@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.judge import poison
@@ -113,7 +113,7 @@ def _covered(slot: SlotLayout) -> set[int]:
     return covered
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_tensors(), st.integers(1, 3), st.data())
 def test_every_byte_that_is_no_element_is_guarded(
     tensors: list[Tensor], count: int, data: st.DataObject

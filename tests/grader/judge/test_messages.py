@@ -5,11 +5,13 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.judge.messages import Built, Done, Failed, ProtocolError, clean, decode, shorten
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""The machine may be busy."""
 ID = "0123456789abcdef" * 2
 
 
@@ -62,6 +64,7 @@ def test_what_is_no_message_is_refused(body: bytes) -> None:
     assert len(str(raised.value)) < 500
 
 
+@PATIENT
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     said = ""
@@ -79,6 +82,7 @@ JSON = st.recursive(
 )
 
 
+@PATIENT
 @given(
     st.dictionaries(
         st.sampled_from(["type", "id", "kind", "text", "number", "status", "log_bytes", "artifact_bytes"]),
@@ -96,6 +100,7 @@ def test_near_messages_are_read_or_refused(fields: dict[str, Any]) -> None:
     }
 
 
+@PATIENT
 @given(st.text(st.characters(), max_size=200), st.integers(0, 300))
 def test_cleaned_text_is_harmless(text: str, limit: int) -> None:
     cleaned = clean(text, limit)

@@ -41,6 +41,7 @@ from server.settings import Settings
 
 PASSWORD = "correct horse battery"
 ASSIGNMENT = "kernels/double"
+POOL = 30
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 _TOML = """
 id = "kernels/double"
@@ -185,11 +186,11 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated, empty SQLite database, to be copied."""
-    path = tmp_path_factory.mktemp("template") / "solmark.db"
-    upgrade(f"sqlite:///{path}")
-    return path
+def sqlite_migrated(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """URL of the one migrated SQLite database of all tests."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'solmark.db'}"
+    upgrade(url)
+    return url
 
 
 @pytest.fixture(scope="session")
@@ -204,25 +205,30 @@ def postgres_migrated(postgres: str) -> str:
     return url
 
 
-def _empty(url: str) -> None:
-    """Remove every row: much faster than another database."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        tables = ", ".join(table.name for table in Base.metadata.sorted_tables)
-        connection.execute(text(f"TRUNCATE {tables} RESTART IDENTITY CASCADE"))
-    engine.dispose()
+@pytest.fixture(scope="session")
+def opened() -> Iterator[Callable[[str], Database]]:
+    """Opens each database once: statements stay compiled and connections open from test to test."""
+    databases: dict[str, Database] = {}
+
+    def open_once(url: str) -> Database:
+        if url not in databases:
+            databases[url] = Database(url, pool=POOL)
+        return databases[url]
+
+    yield open_once
+    for found in databases.values():
+        found.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A migrated, empty database of each kind."""
-    if request.param == "postgresql":
-        url: str = request.getfixturevalue("postgres_migrated")
-        _empty(url)
-        return url
-    path = tmp_path / "solmark.db"
-    shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
-    return f"sqlite:///{path}"
+def database_url(request: pytest.FixtureRequest, opened: Callable[[str], Database]) -> str:
+    """A migrated database of each kind, without a row in it."""
+    name = "postgres_migrated" if request.param == "postgresql" else "sqlite_migrated"
+    url: str = request.getfixturevalue(name)
+    with opened(url).writer.begin() as connection:
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
+    return url
 
 
 @pytest.fixture
@@ -231,7 +237,7 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
         _env_file=None,
         server_home=tmp_path,
         database_url=database_url,
-        database_pool=30,
+        database_pool=POOL,
         secret_key="0123456789abcdef0123456789abcdef",
         public_url="http://testserver",
         argon2_memory_kib=8,
@@ -246,10 +252,10 @@ def jobs() -> list[Job]:
 
 
 @pytest.fixture
-def database(settings: Settings, jobs: list[Job]) -> Iterator[Database]:
-    opened = Database(settings.database, pool=settings.database_pool, publish=jobs.append)
-    yield opened
-    opened.close()
+def database(settings: Settings, jobs: list[Job], opened: Callable[[str], Database]) -> Database:
+    found = opened(settings.database)
+    found.publish = jobs.append
+    return found
 
 
 @pytest.fixture

@@ -89,6 +89,11 @@ class Assignment:
     def _parts(self) -> Parts:
         return taskfile.load(self.root, self.spec, self.digest)
 
+    def adapter(self) -> bytes | None:
+        """Content of `adapter.py`, None if there is none. It runs in the sandbox, never here."""
+        path = self.root / "adapter.py"
+        return path.read_bytes() if path.is_file() else None
+
     def readme(self, language: Literal["en", "zh"] = "en") -> str:
         """The assignment's page in markdown."""
         name = "README.md" if language == "en" else "README.zh.md"
@@ -98,6 +103,8 @@ class Assignment:
         if case.targets and target.hardware not in case.targets:
             return False
         part = self.spec.part(case.part)
+        if part is not None and part.file is not None:
+            return True  # It is in Python, whatever the entry file is in.
         languages = case.languages or (part.languages if part is not None else ())
         return language is None or language in languages
 

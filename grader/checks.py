@@ -62,6 +62,7 @@ def spec_faults(spec: Spec, file: str, *, complete: bool = True) -> list[Fault]:
         *_twice(file, "parts", "name", [part.name for part in spec.parts]),
         *_twice(file, "targets", "hardware", [target.hardware for target in spec.targets]),
         *(fault for target in spec.targets for fault in _target_faults(spec, target, file)),
+        *_part_faults(spec, file),
     ]
     total = spec.points.correctness + spec.points.performance
     if not math.isclose(total, 1.0, abs_tol=1e-9):
@@ -74,6 +75,28 @@ def spec_faults(spec: Spec, file: str, *, complete: bool = True) -> list[Fault]:
         faults.append(Fault(file, "targets", wrong, "exactly one has primary = true"))
     for target in spec.targets:
         faults += _coverage_faults(spec, target, file)
+    return faults
+
+
+def _part_faults(spec: Spec, file: str) -> list[Fault]:
+    """Dialogues are answered in Python: from the entry file, or from a file of their own."""
+    faults = []
+    for part in spec.parts:
+        key = f'parts["{part.name}"]'
+        if part.file is not None and part.kind != "dialogue":
+            wrong = f"a {part.kind} is in the entry file"
+            faults.append(Fault(file, f"{key}.file", wrong, "remove it: only a dialogue may have one"))
+        others = [
+            language.value
+            for language in part.languages
+            if language is not Language.PYTHON and (part.file is not None or language is not Language.TRITON)
+        ]
+        if part.kind == "dialogue" and others:
+            wrong = f"a dialogue cannot be answered in {', '.join(others)}"
+            faults.append(Fault(file, f"{key}.languages", wrong, 'right is ["python"]'))
+    if all(part.file is not None for part in spec.parts):
+        right = "leave out the file of one: it is in the entry file"
+        faults.append(Fault(file, "parts", "every part has a file of its own", right))
     return faults
 
 

@@ -243,6 +243,50 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "The program printed more than {limit} bytes. Remove the prints from loops.",
         "程序输出超过了 {limit} 字节。请去掉循环中的打印语句。",
     ),
+    # Dialogues.
+    "not_handed_in": (
+        "Not run: {file} was not handed in. This part of the assignment is written in that file.",
+        "未运行：没有提交 {file}。作业的这一部分写在该文件中。",
+    ),
+    "missing_method": (
+        "There is no function `{detail}`, which this case calls.",
+        "没有此用例所调用的函数 `{detail}`。",
+    ),
+    "method_signature": (
+        "The function does not take these arguments: {detail}",
+        "该函数不接受这些参数：{detail}",
+    ),
+    "answer_form": (
+        (
+            "The answer is of no form that can be sent: {detail}. Numbers, strings, booleans, None, lists, tuples "
+            "and dicts with string keys are taken."
+        ),
+        "回答的形式无法传送：{detail}。可以使用数字、字符串、布尔值、None、列表、元组以及键为字符串的字典。",
+    ),
+    "answer_size": (
+        "The answer has {number} bytes as JSON; at most {limit} are read.",
+        "回答的 JSON 有 {number} 字节；最多读取 {limit} 字节。",
+    ),
+    "messages": (
+        "The dialogue was not over after {limit} messages.",
+        "对话在 {limit} 条消息之后仍未结束。",
+    ),
+    "blob_size": (
+        "The region {name} is said to hold {count} elements; 0 to {limit} are possible.",
+        "区域 {name} 声称含有 {count} 个元素；允许的范围是 0 到 {limit}。",
+    ),
+    "blob_bool": (
+        "The region {name} holds bytes that are neither true nor false.",
+        "区域 {name} 含有既非真也非假的字节。",
+    ),
+    "episode_failed": ("The answers are wrong.", "回答有误。"),
+    "beyond_bound": (
+        (
+            "This value lies beyond the bound that was proved for the case, so the bound or the pricing has a "
+            "hole. The staff will look at it."
+        ),
+        "该值超出了此用例已证明的界，说明界或计价存在漏洞。课程人员会查看。",
+    ),
     # Wrong answers.
     "wrong": (
         "{output} is wrong in {wrong} of {elements} elements.",

@@ -92,6 +92,7 @@ def curve(fraction: float, milestones: Sequence[tuple[float, float]]) -> float:
 def points(
     *,
     passed_weight: float,
+    handed_in: float = 1.0,
     fraction: float | None,
     milestones: Sequence[tuple[float, float]],
     correctness: float,
@@ -100,18 +101,21 @@ def points(
 ) -> Points:
     """Points = total x (correctness share x passed weight + performance share x curve(F)).
 
-    `passed_weight` in [0, 1] is the share of the parts' weight whose tests all pass. `fraction` is None
-    where there is no F; a correctness test that fails also leaves no performance points.
+    `passed_weight` in [0, 1] is the share of the parts' weight whose tests all pass, `handed_in` the share
+    that was handed in at all. `fraction` is None where there is no F; a correctness test that fails also
+    leaves no performance points, a part that was left out costs only its own weight.
     """
-    if not 0 <= passed_weight <= 1:
-        raise ScoringError(f"a passed weight of {passed_weight} is not in [0, 1]")
+    if not 0 <= passed_weight <= handed_in <= 1:
+        raise ScoringError(
+            f"a passed weight of {passed_weight} is not in [0, {handed_in}], or that not in [0, 1]"
+        )
     if min(correctness, performance) < 0 or not math.isclose(correctness + performance, 1.0):
         raise ScoringError(f"shares {correctness} and {performance} do not add up to 1")
     if not (math.isfinite(total) and total > 0):
         raise ScoringError(f"a total of {total} points is not above 0")
     earned = total * correctness * passed_weight
     fast = 0.0
-    if fraction is not None and passed_weight == 1.0:
+    if fraction is not None and passed_weight == handed_in:
         fast = total * performance * curve(fraction, milestones)
     return Points(earned + fast, earned, fast)
 

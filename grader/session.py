@@ -186,13 +186,18 @@ class _Session:
 
     def _scored(self, plan: Plan, verdict: Verdict) -> Score:
         findings = self._findings
-        planned = [case for case in (*plan.public, *plan.hidden) if case.id not in plan.skipped]
+        planned = [
+            case
+            for case in (*plan.public, *plan.hidden)
+            if case.id not in plan.skipped or case.part in plan.left_out
+        ]
         return verdicts.score(
             self._assignment.spec,
             self._job.target.hardware,
             planned,
             [*findings.tests, *findings.hidden_detail],
             findings.timed,
+            left_out=plan.left_out,
             verdict=verdict,
             unranked=self._unranked(),
         )

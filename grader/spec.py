@@ -48,6 +48,12 @@ class PartSpec(Model):
     languages: tuple[Language, ...] = Field(
         min_length=1, description="at least one of python, triton, cpp, cuda"
     )
+    file: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*\.py$",
+        max_length=64,
+        description="the name of a Python file of its own that a dialogue is answered from, like predict.py",
+    )
     weight: Weight = Field(default=1.0, description="a number above 0")
     tier: int = Field(default=1, ge=1, le=9, description="an integer from 1 to 9")
 

@@ -10,12 +10,14 @@ from typing import Any
 from . import frames
 from .arena import Arena, Slots
 from .compiler import build
+from .dialogue import Dialogue
 from .failures import SubmissionError
 from .native_code import NativeCode
 from .python_code import PythonCode
 
 FOLDER = "/tmp/submission"  # noqa: S108 (a tmpfs of this sandbox alone)
 ARTIFACT = "/tmp/submission.so"  # noqa: S108
+ADAPTER = "/tmp/solmark_adapter.py"  # noqa: S108
 
 
 class Harness:
@@ -26,13 +28,14 @@ class Harness:
         self._code = (
             NativeCode(self._arena, ARTIFACT) if language == "cpp" else PythonCode(self._arena, FOLDER)
         )
+        self._dialogue = Dialogue(self._arena, FOLDER, ADAPTER)
         Path(FOLDER).mkdir(exist_ok=True)
 
     def run(self) -> None:
         """Until the judge closes the pipe."""
         while (command := frames.receive()) is not None:
             kind = command["type"]
-            if kind in ("file", "artifact"):
+            if kind in ("file", "artifact", "adapter"):
                 self._take(kind, command)
                 continue
             try:
@@ -42,7 +45,8 @@ class Harness:
                 frames.send({"type": "failed", "id": command["id"], **failed})
 
     def _take(self, kind: str, command: dict[str, Any]) -> None:
-        path = ARTIFACT if kind == "artifact" else f"{FOLDER}/{command['name']}"
+        ours = {"artifact": ARTIFACT, "adapter": ADAPTER}
+        path = ours.get(kind) or f"{FOLDER}/{command['name']}"
         with Path(path).open("ab") as file:
             file.write(base64.b64decode(command["data"]))
 
@@ -61,6 +65,13 @@ class Harness:
             self._code.prepare_round()
             frames.send({"type": "armed", "id": identity})
             self._code.round(command["calls"])
+        elif kind == "open":
+            self._dialogue.open(command["regions"])
+            frames.send({"type": "opened", "id": identity})
+        elif kind == "ask":
+            assert isinstance(self._code, PythonCode)
+            reply = self._dialogue.answer(self._code.module, command["method"], command["message"])
+            frames.send({"type": "reply", "id": identity, **reply})
         elif kind == "build":
             self._build(command)
 

@@ -26,7 +26,7 @@ class PythonCode:
         self._scalars: dict[str, Any] = {}
 
     def load(self, entry: str, file: str) -> None:
-        """Import the entry file and look up its function."""
+        """Import the entry file and look up its function, if it has one."""
         name = Path(file).stem
         sys.path.insert(0, self._folder)
         spec = importlib.util.spec_from_file_location(name, f"{self._folder}/{file}")
@@ -43,7 +43,14 @@ class PythonCode:
         except BaseException as error:
             raise of_exception(error, self._folder, "load_exception") from error
         self._module = module
-        self._find(entry)
+        if entry:
+            self._find(entry)
+
+    @property
+    def module(self) -> ModuleType:
+        """The loaded entry file."""
+        assert self._module is not None
+        return self._module
 
     def bind(self, slots: Slots, entry: str) -> None:
         """Make the arguments of every slot."""

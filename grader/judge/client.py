@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from grader.contract import Language, Verdict
 from grader.judge.arena import Arena
@@ -21,7 +21,7 @@ from grader.judge.channel import Pipes, violation
 from grader.judge.exchange import Exchange, Sentence
 from grader.judge.failure import CandidateFailure
 from grader.judge.layout import SlotLayout
-from grader.judge.messages import Built, Done, Failed, Ready
+from grader.judge.messages import MAX_FRAME, Built, Done, Failed, Ready, Reply
 from grader.messages import text
 from grader.sandbox.base import MIB, Backend, Command, Limits, Process, SandboxError
 from grader.task import Scalar
@@ -49,6 +49,7 @@ _BUILDING: Sentence = ("Building", "构建")
 _BINDING: Sentence = ("Preparing the arguments", "准备参数")
 _CALLING: Sentence = ("The call", "该次调用")
 _ARMING: Sentence = ("Waiting for go", "等待开始信号")
+_OPENING: Sentence = ("Beginning the episode", "开始对话")
 
 
 @dataclass(frozen=True)
@@ -134,23 +135,25 @@ class Client:
         entry_name: str,
         artifact: bytes | None = None,
         *,
+        adapter: bytes | None = None,
         signature: str = "",
         deadline: float | None = None,
     ) -> None:
-        """Send the files and have the function `entry` of the file `entry_name` loaded.
+        """Send the files and have the function `entry` of the file `entry_name` loaded; "" stands for none.
 
-        C++ needs the `artifact` of `build`. `signature` is how the function is called, for messages.
+        C++ needs the `artifact` of `build`. `adapter` is the assignment's `adapter.py`, for dialogues.
+        `signature` is how the function is called, for messages.
         """
         self.ready()
         self.entry, self._signature = entry, signature
-        self._send_files({} if artifact is not None else files, artifact)
+        self._send_files({} if artifact is not None else files, artifact, adapter)
         message = {"type": "load", "entry": entry, "file": entry_name}
         self._exchange.ask(message, Done, _or_in(deadline, LOAD_SECONDS), _LOADING)
 
     def build(self, files: Mapping[str, bytes], entry_name: str, seconds: float) -> BuildOutcome:
         """Compile the files. The arena must have BUILD_ARENA_BYTES. Exceeding the time is a failure."""
         self.ready()
-        self._send_files(files, None)
+        self._send_files(files)
         message = {
             "type": "build",
             "file": entry_name,
@@ -223,6 +226,17 @@ class Client:
         """On the next `go`, have slots 0 .. calls - 1 called once each; returns when it waits in read(2)."""
         self._exchange.ask({"type": "arm", "calls": calls}, Done, deadline, _ARMING)
 
+    def open_dialogue(self, regions: Sequence[Mapping[str, Any]]) -> None:
+        """Begin an episode with these blob regions (see `grader.judge.blobs`)."""
+        message = {"type": "open", "regions": list(regions)}
+        self._exchange.ask(message, Done, time.monotonic() + BIND_SECONDS, _OPENING)
+
+    def converse(self, method: str, value: Any, deadline: float) -> Reply:
+        """One question of a dialogue and the answer to it, by `deadline` (of time.monotonic())."""
+        message = {"type": "ask", "method": method, "message": value}
+        what = (f"The answer to `{method}`", f"对 `{method}` 的回答")
+        return self._exchange.ask(message, Reply, deadline, what)
+
     def unread(self) -> bool:
         """Whether the candidate has sent anything that nobody asked for."""
         return self._exchange.unread()
@@ -263,11 +277,13 @@ class Client:
     ) -> None:
         self.close()
 
-    def _send_files(self, files: Mapping[str, bytes], artifact: bytes | None) -> None:
+    def _send_files(
+        self, files: Mapping[str, bytes], artifact: bytes | None = None, adapter: bytes | None = None
+    ) -> None:
         deadline = time.monotonic() + LOAD_SECONDS
         parts = [("file", name, data) for name, data in files.items()]
-        if artifact is not None:
-            parts.append(("artifact", "", artifact))
+        ours = (("artifact", artifact), ("adapter", adapter))
+        parts += [(kind, "", data) for kind, data in ours if data is not None]
         for kind, name, data in parts:
             for at in range(0, max(1, len(data)), CHUNK):
                 chunk = base64.b64encode(data[at : at + CHUNK]).decode()
@@ -278,6 +294,8 @@ class Client:
         kind, detail = answer.kind, answer.text
         if kind in _BUILD_KINDS:
             verdict = Verdict.BUILD_ERROR
+        elif kind in ("answer_form", "answer_size"):
+            verdict = Verdict.WRONG_ANSWER
         else:
             verdict = Verdict.MEMORY_LIMIT if kind == "memory" else Verdict.RUNTIME_ERROR
         sentence = text(
@@ -287,7 +305,9 @@ class Client:
             detail=detail,
             number=answer.number,
             code=detail,
-            limit=self.limits.memory_bytes // MIB if kind == "memory" else ARTIFACT_BYTES,
+            limit={"memory": self.limits.memory_bytes // MIB, "answer_size": MAX_FRAME}.get(
+                kind, ARTIFACT_BYTES
+            ),
         )
         return CandidateFailure(verdict, sentence, detail=detail, alive=True)
 

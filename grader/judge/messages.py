@@ -1,6 +1,7 @@
 """What a candidate may say, as strict models, and the cleaning of all text that came from one."""
 
 import json
+import math
 import re
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -9,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 MAX_FRAME = 64 << 10
 """Most bytes of one message, either way."""
 TEXT_CHARS = 16 << 10
+MAX_DEPTH = 70
+"""Of the values in a message; the harness refuses answers a little before."""
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -18,6 +21,7 @@ RequestId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FailureKind: TypeAlias = Literal[
     "syntax", "import", "load_exception", "load_library", "missing_entry", "missing_symbol", "not_callable",
     "signature", "exception", "exit", "memory", "returned", "status", "no_compiler", "artifact_size",
+    "missing_method", "method_signature", "answer_form", "answer_size",
 ]  # fmt: skip
 
 
@@ -43,7 +47,7 @@ class Ready(Answer):
 class Done(Answer):
     """A request was carried out."""
 
-    type: Literal["loaded", "bound", "called", "armed"]
+    type: Literal["loaded", "bound", "called", "armed", "opened"]
     id: RequestId
 
 
@@ -68,7 +72,24 @@ class Failed(Answer):
     number: int | None = Field(default=None, ge=-(1 << 31), lt=1 << 31)
 
 
-Message: TypeAlias = Ready | Done | Built | Failed
+class RaisedAnswer(Answer):
+    """An exception out of the submission's own code, as an answer."""
+
+    kind: str = Field(max_length=200)
+    text: str = Field(max_length=1000)
+    trace: str = Field(max_length=TEXT_CHARS)
+
+
+class Reply(Answer):
+    """The answer to a question of a dialogue: plain JSON, or an exception."""
+
+    type: Literal["reply"]
+    id: RequestId
+    value: Any
+    raised: RaisedAnswer | None
+
+
+Message: TypeAlias = Ready | Done | Built | Failed | Reply
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 
@@ -83,11 +104,24 @@ def decode(body: bytes) -> Message:
     if not isinstance(value, dict):
         raise ProtocolError("not a JSON object")
     try:
-        return _ADAPTER.validate_python(
-            {key: clean(item) if isinstance(item, str) else item for key, item in value.items()}
-        )
+        return _ADAPTER.validate_python(_plain(value, 0))
     except (ValidationError, RecursionError) as error:
         raise ProtocolError(f"not a known message: {_first_fault(error)}") from error
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Parsed JSON with all its text cleaned. Raises ProtocolError for what our harness never sends."""
+    if depth > MAX_DEPTH:
+        raise ProtocolError("too deeply nested")
+    if isinstance(value, str):
+        return clean(value, MAX_FRAME)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ProtocolError("a number that is not finite")  # Such as 1e999, which JSON allows.
+    if isinstance(value, list):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {clean(key, MAX_FRAME): _plain(item, depth + 1) for key, item in value.items()}
+    return value
 
 
 def clean(text: str, limit: int = TEXT_CHARS) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from grader.assignment import Assignment
@@ -10,16 +10,26 @@ from grader.contract import JobLimits, JobSpec, Language, Text, Verdict
 from grader.faults import AssignmentError
 from grader.judge.correctness import TASK_SECONDS, Watch
 from grader.judge.failure import AssignmentFault, CandidateFailure
-from grader.languages import FilesError, detect
+from grader.judge.kinds import Gradable, gradable
+from grader.languages import FilesError, check, detect
 from grader.messages import text
 from grader.sandbox.base import Limits
-from grader.task import Case, FunctionTask, Part
+from grader.spec import Spec
+from grader.task import Case, DialogueTask, FunctionTask, Part
 
 CALL_SECONDS = 10.0
 """For the first call of a case: compilation and autotuning included."""
 BUILD_SECONDS = 60.0
 TIMED_CASE_SECONDS = 60.0
 """Most that the rounds of one timed case can keep a candidate running; each round has a limit of its own."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one sandbox loads: a file of the submission, and the language that it is in."""
+
+    file: str
+    language: Language
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,13 @@ class Plan:
     """Name of the entry file."""
     entries: Mapping[str, str]
     """Part to the name of its function."""
-    tasks: Mapping[str, FunctionTask]
+    units: Mapping[str, Unit]
+    """Part to the file that it is in."""
+    tasks: Mapping[str, Gradable]
+    adapter: bytes | None
+    """The assignment's `adapter.py`."""
+    left_out: frozenset[str]
+    """Parts whose file was not handed in."""
     limits: Limits
     call_seconds: float
     build_seconds: float
@@ -40,6 +56,35 @@ class Plan:
     hidden: tuple[Case, ...]
     skipped: Mapping[str, Text]
     """Cases that cannot run here, and why."""
+
+    @property
+    def main(self) -> Unit:
+        """The entry file."""
+        return Unit(self.entry_name, self.language)
+
+    def function(self, part: str) -> FunctionTask:
+        """The part, which must be a function."""
+        task = self.tasks[part]
+        assert isinstance(task, FunctionTask)
+        return task
+
+    def calls(self) -> tuple[Case, ...]:
+        """The timed cases of functions that can run here: they need the clock."""
+        return tuple(case for case in self._timed_here() if isinstance(self.tasks[case.part], FunctionTask))
+
+    def priced(self) -> tuple[Case, ...]:
+        """The timed cases of dialogues that can run here: they carry a price of their own."""
+        return tuple(case for case in self._timed_here() if isinstance(self.tasks[case.part], DialogueTask))
+
+    def groups(self, cases: Iterable[Case]) -> list[tuple[Unit, list[Case]]]:
+        """The cases by the file that they need, the entry file first."""
+        groups: dict[Unit, list[Case]] = {self.main: []}
+        for case in cases:
+            groups.setdefault(self.units[case.part], []).append(case)
+        return [(unit, group) for unit, group in groups.items() if group]
+
+    def _timed_here(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.timed if case.id not in self.skipped)
 
     def timed_limits(self) -> Limits:
         """Limits of the sandbox in which all timed cases run."""
@@ -65,7 +110,7 @@ def prepare(
     """
     spec = assignment.spec
     try:
-        language, entry_name = detect(files, job.language, entry=spec.parts[0].entry)
+        language, entry_name = _detect(files, job.language, spec)
     except FilesError as error:
         raise CandidateFailure(Verdict.BUILD_ERROR, error.text) from None
     target = spec.target(job.target.hardware)
@@ -81,18 +126,31 @@ def prepare(
     cases = _cases(assignment, job.target.hardware, seed)
     used = {case.part for case in cases}
     limits = merged(target.limits, job.limits)
+    left_out = frozenset(part.name for part in spec.parts if part.file is not None and part.file not in files)
     return Plan(
         language=language,
         entry_name=entry_name,
         entries={part.name: part.entry for part in spec.parts},
-        tasks={name: _function(name, part) for name, part in parts.items() if name in used},
+        units={
+            part.name: Unit(part.file, Language.PYTHON) if part.file else Unit(entry_name, language)
+            for part in spec.parts
+        },
+        tasks={name: gradable(name, part) for name, part in parts.items() if name in used},
+        adapter=assignment.adapter(),
+        left_out=left_out,
         limits=sandbox_limits(limits),
         call_seconds=limits.warm_up_seconds or CALL_SECONDS,
         build_seconds=limits.build_seconds or BUILD_SECONDS,
         public=tuple(case for case in cases if case.visibility == "public" and case.role == "test"),
         timed=tuple(case for case in cases if case.role == "timed"),
         hidden=tuple(case for case in cases if case.visibility == "hidden" and case.role == "test"),
-        skipped=_skipped(assignment, cases, job.target.hardware, language, seed),
+        skipped=_skipped(assignment, cases, job.target.hardware, language, seed)
+        | {
+            case.id: text("not_handed_in", file=part.file)
+            for part in spec.parts
+            for case in cases
+            if case.part == part.name and part.name in left_out
+        },
     )
 
 
@@ -129,11 +187,14 @@ def _cases(assignment: Assignment, hardware: str, seed: bytes) -> list[Case]:
         raise AssignmentFault("cases", str(error)) from error
 
 
-def _function(name: str, part: Part) -> FunctionTask:
-    if not isinstance(part, FunctionTask):
-        sentence = text("unsupported_kind", kind=part.kind)
-        raise AssignmentFault(name, sentence.en, sentence)
-    return part
+def _detect(files: Mapping[str, bytes], override: Language | None, spec: Spec) -> tuple[Language, str]:
+    """Language and entry file, parts with a file of their own left aside. Raises FilesError."""
+    check(files, entry=spec.parts[0].entry)
+    others = {part.file for part in spec.parts}
+    rest = {name: data for name, data in files.items() if name not in others}
+    if not rest:
+        raise FilesError(text("no_entry"))
+    return detect(rest, override, entry=spec.parts[0].entry)
 
 
 def _skipped(
@@ -143,7 +204,9 @@ def _skipped(
     meant = {case.id for case in assignment.cases(hardware, seed, language)}
     skipped = {}
     for case in cases:
-        if language is Language.TRITON and "bfloat16" in map(str, case.params.values()):
+        part = assignment.spec.part(case.part)
+        called = part is not None and part.kind != "dialogue"
+        if called and language is Language.TRITON and "bfloat16" in map(str, case.params.values()):
             skipped[case.id] = text("triton_bf16")
         elif case.id not in meant:
             skipped[case.id] = text("not_for_language", language=language.value)

@@ -42,11 +42,16 @@ class Sandboxes:
     def ahead(self, purpose: str, arena_bytes: int, *, pinned: bool = False) -> None:
         """Start the client that `take` will hand out for this purpose. Raises SandboxError."""
         if purpose not in self._spare:
-            self._spare[purpose] = self._start(arena_bytes, pinned=pinned)
+            self._spare[purpose] = self._start(arena_bytes, None, pinned=pinned)
 
-    def take(self, purpose: str, arena_bytes: int, *, pinned: bool = False) -> Client:
-        """A client in which nothing of the submission has run, ready for use. Raises SandboxError."""
-        client = self._spare.pop(purpose, None) or self._start(arena_bytes, pinned=pinned)
+    def take(
+        self, purpose: str, arena_bytes: int, *, language: Language | None = None, pinned: bool = False
+    ) -> Client:
+        """A client in which nothing of the submission has run, ready for use. Raises SandboxError.
+
+        `language` is that of the file it will load, by default the submission's.
+        """
+        client = self._spare.pop(purpose, None) or self._start(arena_bytes, language, pinned=pinned)
         self._used.append(client)
         client.ready()
         return client
@@ -89,12 +94,12 @@ class Sandboxes:
         if failures:
             raise failures[0]
 
-    def _start(self, arena_bytes: int, *, pinned: bool) -> Client:
+    def _start(self, arena_bytes: int, language: Language | None, *, pinned: bool) -> Client:
         client = Client.start(
             self.backend,
             self.timed_limits if pinned else self.limits,
             arena_bytes=arena_bytes,
-            language=self.language,
+            language=language or self.language,
             cpus=self.cpus if pinned else None,
         )
         self.supervisor.attach(client)

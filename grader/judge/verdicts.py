@@ -1,6 +1,6 @@
 """From what the phases found to a score: the last, pure step of a session."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from grader import scoring
 from grader.contract import Score, TestResult, Text, TimedResult, Verdict
@@ -16,16 +16,20 @@ def score(
     tests: Sequence[TestResult],
     timed: Sequence[TimedResult],
     *,
+    left_out: Collection[str] = (),
     verdict: Verdict,
     unranked: Text | None,
 ) -> Score:
     """The score of a grading. `planned` and `tests` are public and hidden; `unranked` says why it may not be.
+
+    Parts `left_out` were not handed in: they earn nothing, and the rest counts.
 
     Raises scoring.ScoringError for numbers that no score can be made of.
     """
     fraction, reason = _fraction(timed, verdict)
     points = scoring.points(
         passed_weight=passed_weight(spec, planned, tests),
+        handed_in=_weight(spec, planned, left_out),
         fraction=fraction.value if fraction else None,
         milestones=spec.milestones(hardware),
         correctness=spec.points.correctness,
@@ -50,11 +54,16 @@ def score(
 def passed_weight(spec: Spec, planned: Sequence[Case], tests: Sequence[TestResult]) -> float:
     """Share of the parts' weight of which every planned test passed; a test that was not run did not."""
     passed = {test.case for test in tests if test.verdict is Verdict.ACCEPTED}
-    tested = {case.part for case in planned}
     missing = {case.part for case in planned if case.id not in passed}
+    return _weight(spec, planned, missing) if planned else 0.0
+
+
+def _weight(spec: Spec, planned: Sequence[Case], without: Collection[str]) -> float:
+    """Share of the tested parts' weight that remains without some of them."""
+    tested = {case.part for case in planned}
     total = sum(part.weight for part in spec.parts if part.name in tested)
-    good = sum(part.weight for part in spec.parts if part.name in tested - missing)
-    return good / total if total else 0.0
+    kept = sum(part.weight for part in spec.parts if part.name in tested and part.name not in without)
+    return kept / total if total else 1.0
 
 
 def _fraction(timed: Sequence[TimedResult], verdict: Verdict) -> tuple[scoring.Fraction | None, Text | None]:

@@ -311,6 +311,8 @@ def test_a_collective_is_evaluated_on_every_rank(folder: Path) -> None:
 
 def test_a_dialogue_has_regions_and_neither_cost_nor_tolerance(folder: Path) -> None:
     replace(folder, '"function"', '"dialogue"', "assignment.toml")
+    assert any("a dialogue cannot be answered in cpp" in fault for fault in faults(folder))
+    replace(folder, '["python", "triton", "cpp"]', '["python", "triton"]', "assignment.toml")
     (folder / "task.py").write_text(DIALOGUE, "utf-8")
     assert any("a dialogue judges its answers itself" in fault for fault in faults(folder))
     for name in ("assignment.toml", "hidden/cases.toml"):

@@ -125,6 +125,11 @@ def test_points_by_hand() -> None:
     assert [half.total, half.performance] == pytest.approx([20, 0])
     untimed = points(passed_weight=1, fraction=None, milestones=CURVE, correctness=0.4, performance=0.6)
     assert untimed.total == pytest.approx(40)
+    shares = {"milestones": CURVE, "correctness": 0.4, "performance": 0.6}
+    left_out = points(passed_weight=0.8, handed_in=0.8, fraction=0.4, **shares)  # type: ignore[arg-type]
+    assert [left_out.correctness, left_out.performance] == pytest.approx([32, 30])
+    wrong = points(passed_weight=0.0, handed_in=0.8, fraction=0.4, **shares)  # type: ignore[arg-type]
+    assert wrong.total == 0
 
 
 def test_shares_that_do_not_add_up_are_refused() -> None:

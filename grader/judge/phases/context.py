@@ -8,6 +8,7 @@ from grader.contract import (
     BuildResult,
     Evidence,
     HiddenResult,
+    Language,
     Mode,
     Phase,
     TestResult,
@@ -16,16 +17,16 @@ from grader.contract import (
     Verdict,
 )
 from grader.hardware.profile import Hardware
-from grader.judge import correctness
+from grader.judge import correctness, kinds
 from grader.judge.client import Client
 from grader.judge.failure import CandidateFailure
 from grader.judge.messages import Ready
-from grader.judge.prepare import Plan, case_seed
+from grader.judge.prepare import Plan, Unit, case_seed
 from grader.judge.progress import Progress
 from grader.judge.sandboxes import Sandboxes
 from grader.messages import text
 from grader.sandbox.base import Freezer, SandboxError
-from grader.task import Case
+from grader.task import Case, FunctionTask
 
 
 @dataclass
@@ -74,27 +75,51 @@ class Context:
         """The supervisor's watch over calls into the assignment's code."""
         return self.sandboxes.supervisor.watch
 
-    def load(self, purpose: str, arena_bytes: int, phase: Phase, *, pinned: bool = False) -> Client:
-        """A fresh sandbox with the submission loaded. Raises CandidateFailure if it cannot be."""
+    def load(
+        self, unit: Unit, purpose: str, arena_bytes: int, phase: Phase, *, pinned: bool = False
+    ) -> Client:
+        """A fresh sandbox with one file of the submission loaded. Raises CandidateFailure if it cannot be."""
         plan = self.plan
+        if unit != plan.main:
+            purpose = f"{purpose} {unit.file}"
         with self.progress.step(phase, "start the sandbox"):
-            client = self.sandboxes.take(purpose, arena_bytes, pinned=pinned)
-        self.findings.freezer, self.findings.versions = client.process.freezer, client.versions
-        part = next(iter(plan.tasks))
-        case = next(case for case in (*plan.public, *plan.timed, *plan.hidden) if case.part == part)
-        call = correctness.signature(plan.entries[part], plan.tasks[part], case.params, self.watch)
+            client = self.sandboxes.take(purpose, arena_bytes, language=unit.language, pinned=pinned)
+        self.findings.freezer = client.process.freezer
+        if self.findings.versions is None or unit == plan.main:
+            self.findings.versions = client.versions
+        entry, call = self._entry(unit)
+        artifact = self.artifact if unit.language is Language.CPP else None
         with self.progress.step(phase, "load the code"):
             try:
-                client.load(self.files, plan.entries[part], plan.entry_name, self.artifact, signature=call)
+                client.load(self.files, entry, unit.file, artifact, adapter=plan.adapter, signature=call)
             except CandidateFailure:
                 self.note_output(client)
                 self.sandboxes.release(client)
                 raise
         return client
 
+    def must_load(
+        self, unit: Unit, purpose: str, arena_bytes: int, phase: Phase, *, pinned: bool = False
+    ) -> Client:
+        """As `load`, where code that cannot be loaded ends the session. Raises Ended."""
+        try:
+            return self.load(unit, purpose, arena_bytes, phase, pinned=pinned)
+        except CandidateFailure as failure:
+            raise Ended(failure.verdict, failure.text) from None
+
+    def _entry(self, unit: Unit) -> tuple[str, str]:
+        """The function that a file must define and how it is called; empty if only dialogues are in it."""
+        plan = self.plan
+        for part, task in plan.tasks.items():
+            if isinstance(task, FunctionTask) and plan.units[part] == unit:
+                case = next(case for case in (*plan.public, *plan.timed, *plan.hidden) if case.part == part)
+                call = correctness.signature(plan.entries[part], task, case.params, self.watch)
+                return plan.entries[part], call
+        return "", ""
+
     def test(self, client: Client, case: Case) -> correctness.CaseRun:
         """Run one correctness case. Raises AssignmentFault and SandboxError."""
-        return correctness.run(
+        return kinds.test(
             client,
             self.plan.tasks[case.part],
             case,
@@ -106,10 +131,14 @@ class Context:
 
     def arena_bytes(self, cases: Sequence[Case]) -> int:
         """Bytes of an arena in which each of the correctness cases fits."""
-        return max(
-            (correctness.arena_bytes(self.plan.tasks[case.part], case, self.watch) for case in cases),
-            default=1,
-        )
+        sizes = (kinds.arena_bytes(self.plan.tasks[case.part], case, self.watch) for case in cases)
+        return max(sizes, default=1)
+
+    def ahead(self, purpose: str, cases: Sequence[Case]) -> None:
+        """Start the sandbox in which the entry file will be loaded for these cases."""
+        for unit, group in self.plan.groups(cases):
+            if unit == self.plan.main:
+                self.sandboxes.ahead(purpose, self.arena_bytes(group))
 
     def note_output(self, client: Client) -> None:
         """Keep for staff what a client printed that no test result will show."""

@@ -1,10 +1,12 @@
 """The public tests: every one is reported, also after one that crashes."""
 
+from collections.abc import Sequence
+
 from grader.contract import Language, Mode, Phase, TestResult, Text, Verdict
 from grader.judge.client import Client
-from grader.judge.failure import CandidateFailure
 from grader.judge.phases import timed
 from grader.judge.phases.context import Context, Ended, because
+from grader.judge.prepare import Unit
 from grader.messages import text
 from grader.task import Case
 
@@ -15,18 +17,26 @@ MAX_RESTARTS = 3
 def start_ahead(context: Context) -> None:
     """Start the first sandbox; called before the judge loads torch itself, which takes as long."""
     if context.plan.language is not Language.CPP:
-        context.sandboxes.ahead("public", context.arena_bytes(context.plan.public))
+        context.ahead("public", context.plan.public)
 
 
 def run(context: Context) -> None:
     """Run all public tests. Raises Ended if one fails, AssignmentFault, SandboxError."""
-    cases = context.plan.public
+    total = len(context.plan.public)
+    for unit, cases in context.plan.groups(context.plan.public):
+        _group(context, unit, cases, total)
+    context.progress.event(Phase.PUBLIC, done=total, total=total)
+    _check(context.findings.tests)
+
+
+def _group(context: Context, unit: Unit, cases: Sequence[Case], total: int) -> None:
+    """The tests that need one file. After a crash the next one runs in a fresh sandbox."""
     tests = context.findings.tests
     arena_bytes = context.arena_bytes(cases)
     client: Client | None = None
     restarts = 0
-    for number, case in enumerate(cases):
-        context.progress.event(Phase.PUBLIC, case=case.id, done=number, total=len(cases))
+    for case in cases:
+        context.progress.event(Phase.PUBLIC, case=case.id, done=len(tests), total=total)
         if case.id in context.plan.skipped:
             tests.append(_not_run(case, context.plan.skipped[case.id]))
             continue
@@ -34,7 +44,9 @@ def run(context: Context) -> None:
             if restarts > MAX_RESTARTS:
                 tests.append(_not_run(case, text("not_run_restarts", count=MAX_RESTARTS)))
                 continue
-            client = _load(context, arena_bytes, again=restarts > 0)
+            # What fails when the code is loaded for the first time is a failure to build.
+            purpose, phase = ("again", Phase.PUBLIC) if restarts else ("public", Phase.BUILD)
+            client = context.must_load(unit, purpose, arena_bytes, phase)
             _start_next(context)
         with context.progress.step(Phase.PUBLIC, "tests"):
             result = context.test(client, case)
@@ -44,17 +56,6 @@ def run(context: Context) -> None:
             client, restarts = None, restarts + 1
     if client is not None:
         context.sandboxes.release(client)
-    context.progress.event(Phase.PUBLIC, done=len(cases), total=len(cases))
-    _check(tests)
-
-
-def _load(context: Context, arena_bytes: int, *, again: bool) -> Client:
-    """What fails in the first sandbox in which the code is loaded is a failure to build."""
-    purpose, phase = ("again", Phase.PUBLIC) if again else ("public", Phase.BUILD)
-    try:
-        return context.load(purpose, arena_bytes, phase)
-    except CandidateFailure as failure:
-        raise Ended(failure.verdict, failure.text) from None
 
 
 def _start_next(context: Context) -> None:
@@ -64,8 +65,7 @@ def _start_next(context: Context) -> None:
         return  # They start in a tenth of a second.
     if context.mode is Mode.GRADE and timed.is_timed(context):
         context.sandboxes.ahead("timed", timed.arena_bytes(timed.plans(context)), pinned=True)
-    if hidden := plan.hidden_here():
-        context.sandboxes.ahead("hidden", context.arena_bytes(hidden))
+    context.ahead("hidden", plan.hidden_here())
 
 
 def _check(tests: list[TestResult]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
 from grader.judge import correctness, timed
 from grader.judge.client import Client
-from grader.judge.failure import CandidateFailure
 from grader.judge.overhead import Overhead
+from grader.judge.phases import priced
 from grader.judge.phases.context import Context, Ended, because
 from grader.messages import text
 from grader.task import Case
@@ -18,13 +18,16 @@ CASE_SECONDS = 180.0
 
 def is_timed(context: Context) -> bool:
     """Whether there is anything to time: Triton is interpreted on a CPU."""
-    return context.plan.language is not Language.TRITON and bool(_cases(context))
+    return context.plan.language is not Language.TRITON and bool(context.plan.calls())
 
 
 def plans(context: Context) -> list[timed.Plan]:
     """Ring and bounds of every timed case. Raises AssignmentFault."""
     with context.watch("cost", correctness.TASK_SECONDS):
-        return [timed.plan(context.plan.tasks[case.part], case, context.hardware) for case in _cases(context)]
+        return [
+            timed.plan(context.plan.function(case.part), case, context.hardware)
+            for case in context.plan.calls()
+        ]
 
 
 def arena_bytes(cases: Sequence[timed.Plan]) -> int:
@@ -33,24 +36,26 @@ def arena_bytes(cases: Sequence[timed.Plan]) -> int:
 
 
 def run(context: Context) -> str | None:
-    """Time the timed cases; the first case whose times scattered too much, if any.
+    """Time or price the timed cases; the first case whose times scattered too much, if any.
 
     Raises Ended if a case fails, AssignmentFault, SandboxError.
     """
     if context.mode is not Mode.GRADE:
         return None
-    here = _cases(context) if is_timed(context) else []
-    for case in context.plan.timed:
+    plan = context.plan
+    here = (*(plan.calls() if is_timed(context) else ()), *plan.priced())
+    for case in plan.timed:
         if case not in here:
-            reason = context.plan.skipped.get(case.id, text("triton_not_timed"))
+            reason = plan.skipped.get(case.id, text("triton_not_timed"))
             context.findings.timed.append(_not_timed(case, reason))
-    if not here:
-        return None
+    unstable = _calls(context) if is_timed(context) else None
+    priced.run(context)
+    return unstable
+
+
+def _calls(context: Context) -> str | None:
     planned = plans(context)
-    try:
-        client = context.load("timed", arena_bytes(planned), Phase.TIMED, pinned=True)
-    except CandidateFailure as failure:
-        raise Ended(failure.verdict, failure.text) from None
+    client = context.must_load(context.plan.main, "timed", arena_bytes(planned), Phase.TIMED, pinned=True)
     try:
         return _time_all(context, client, planned)
     finally:
@@ -89,10 +94,6 @@ def _time(context: Context, client: Client, plan: timed.Plan, overhead: Overhead
         context.note_output(client)
         raise Ended(verdict, because("timed_failed", timing.result.message, case=case.id))
     return verdict
-
-
-def _cases(context: Context) -> list[Case]:
-    return [case for case in context.plan.timed if case.id not in context.plan.skipped]
 
 
 def _not_timed(case: Case, why: Text) -> TimedResult:

@@ -18,7 +18,7 @@ def test_a_hostile_program_is_contained(
 ) -> None:
     before, mounts = leftovers(), Path("/proc/self/mountinfo").read_text()
     report = grade(f"solution{program.path.suffix}", host.source(program))
-    assert report.verdict.value == program.verdict, report.message
+    assert report.verdict.value in program.verdicts, report.message
     assert HARM not in report.model_dump_json()
     assert leftovers() <= before
     assert Path("/proc/self/mountinfo").read_text() == mounts

@@ -1,5 +1,5 @@
-// hostile: family=build verdict=memory_limit lift=none
-// Includes a device that never ends.
+// hostile: family=build verdict=memory_limit,time_limit lift=none
+// Includes a device that never ends: memory runs out, or on a slow machine time.
 #include "/dev/zero"
 
 extern "C" int solve(const solmark_tensor *t, int, const solmark_scalar *, int, void *) {

@@ -55,13 +55,15 @@ def grade(
     emit: Callable[[Event], None],
     seed: bytes | None = None,
     node: str = "",
+    once: bool = False,
 ) -> Report:
     """Grade one submission. Only an interrupt (KeyboardInterrupt, SystemExit) is raised, after cleaning up.
 
     `hardware` is None where there is no profile: times are then shown without bounds. The same seed gives
     the same hidden shapes and test values; timed values are always fresh. `emit` is called from a thread.
+    `once` audits one round of each timed case and times none: for checks, not for students.
     """
-    return _Session(job, assignment, files, backend, hardware, emit, _seed(seed), node).run()
+    return _Session(job, assignment, files, backend, hardware, emit, _seed(seed), node, once).run()
 
 
 class _Session:
@@ -77,6 +79,7 @@ class _Session:
         emit: Callable[[Event], None],
         seed: bytes,
         node: str,
+        once: bool,
     ) -> None:
         self._job = job
         self._assignment = assignment
@@ -85,6 +88,7 @@ class _Session:
         self._hardware = hardware
         self._seed = seed
         self._node = node
+        self._once = once
         self._progress = Progress(job.attempt, emit)
         self._findings = Findings()
         self._plan: Plan | None = None
@@ -148,6 +152,7 @@ class _Session:
                 sandboxes,
                 self._progress,
                 self._findings,
+                once=self._once,
             )
             public.start_ahead(context)
             loading = threading.Thread(target=_load_torch, name="solmark-torch", daemon=True)

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from grader.cli.language import Locale, pick, say
-from grader.contract import FailureClass, Report, TestResult, TimedResult, Verdict
+from grader.contract import FailureClass, Measure, Report, TestResult, TimedResult, Verdict
 
 VERDICT_NAMES: dict[Verdict, tuple[str, str]] = {
     Verdict.ACCEPTED: ("accepted", "通过"),
@@ -105,7 +105,7 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
     table = Table(title=pick("timed cases", "计时用例", locale), title_justify="left")
     columns = (
         ("case", "用例"),
-        ("time a call", "每次调用"),
+        ("measured", "测量值"),
         ("95 % interval", "95 % 区间"),
         ("bound", "下界"),
         ("bound by", "受限于"),
@@ -121,9 +121,9 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
             continue
         table.add_row(
             case.case,
-            seconds(measure.value),
-            f"{seconds(measure.low)} – {seconds(measure.high)}",
-            "–" if measure.bound is None else seconds(measure.bound),
+            quantity(measure, measure.value),
+            f"{quantity(measure, measure.low)} – {quantity(measure, measure.high)}",
+            "–" if measure.bound is None else quantity(measure, measure.bound),
             measure.bound_by or "–",
             "–" if case.fraction is None else f"{case.fraction:.1%}",
             _mark(case, locale),
@@ -173,6 +173,11 @@ def _show_phases(report: Report, console: Console, locale: Locale) -> None:
     parts = " · ".join(f"{phase} {value:.1f} s" for phase, value in spent.items() if value >= 0.05)
     title = pick("where the time went", "时间花在哪里", locale)
     console.print(f"{title}: {parts} · Σ {report.seconds:.1f} s", style="dim", highlight=False)
+
+
+def quantity(measure: Measure, value: float) -> str:
+    """A value of a measure with its unit."""
+    return seconds(value) if measure.unit == "s" else f"{value:.6g} {measure.unit}"
 
 
 def seconds(value: float) -> str:

@@ -120,10 +120,12 @@ def run(
     overhead: Overhead,
     limits: TimeLimits = TimeLimits(),
     rule: Rule | None = None,
+    once: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _most: None,
 ) -> Timing:
     """Time one case on a client whose code is loaded and whose arena holds the plan's ring.
 
+    `once` makes a single round over the whole ring: its results are audited, and no time is taken from it.
     `progress` gets the rounds done and the most there can be. All a candidate does ends in the result's
     verdict. Raises AssignmentFault and SandboxError. Afterwards the client serves another case only if the
     verdict is accepted or unstable timing; else it must be closed, its processes may be frozen.
@@ -143,7 +145,11 @@ def run(
         with quiet():
             with clock.step("warm-up"):
                 _warm_up(client, ring, plan, limits.warm_up)
-            verdict, message = _measure(rounds, plan, limits.round)
+            if once:
+                rounds.once()
+                verdict, message = Verdict.ACCEPTED, None
+            else:
+                verdict, message = _measure(rounds, plan, limits.round)
     except CandidateFailure as failure:
         verdict, message, detail = failure.verdict, failure.text, failure.detail
         evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()

@@ -67,6 +67,8 @@ class Context:
     sandboxes: Sandboxes
     progress: Progress
     findings: Findings
+    once: bool = False
+    """Of the timed cases one round is audited, none is timed."""
     artifact: bytes | None = None
     """What the build made, for the sandboxes of the later phases."""
 

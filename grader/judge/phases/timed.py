@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
 from grader.judge import correctness, timed
@@ -12,6 +13,8 @@ from grader.judge.phases.context import Context, Ended, because
 from grader.messages import text
 from grader.task import Case
 
+ONCE_SLOTS = 12
+"""Most calls of the one round of a check: enough to see calls that are skipped or answered from memory."""
 CASE_SECONDS = 180.0
 """For one timed case as a whole, fills and audits included; its candidate has shorter limits of its own."""
 
@@ -24,10 +27,13 @@ def is_timed(context: Context) -> bool:
 def plans(context: Context) -> list[timed.Plan]:
     """Ring and bounds of every timed case. Raises AssignmentFault."""
     with context.watch("cost", correctness.TASK_SECONDS):
-        return [
+        planned = [
             timed.plan(context.plan.function(case.part), case, context.hardware)
             for case in context.plan.calls()
         ]
+    if not context.once:
+        return planned
+    return [replace(plan, slots=plan.slots[:ONCE_SLOTS]) for plan in planned]
 
 
 def arena_bytes(cases: Sequence[timed.Plan]) -> int:
@@ -80,7 +86,7 @@ def _time(context: Context, client: Client, plan: timed.Plan, overhead: Overhead
     client.entry = context.plan.entries[case.part]
     with context.watch(f"timed case {case.id}", CASE_SECONDS):
         begin = time.monotonic()
-        timing = timed.run(client, plan, overhead=overhead, limits=limits)
+        timing = timed.run(client, plan, overhead=overhead, limits=limits, once=context.once)
         seconds = time.monotonic() - begin
     for step, spent in {**timing.steps, "rest": seconds - sum(timing.steps.values())}.items():
         context.progress.add(Phase.TIMED, step, max(0.0, spent))

@@ -245,8 +245,8 @@ def publish_bundle(
     """Make a bundle the current version of its assignment, which is created if the course lacks it.
 
     Only the manifest and plain files are read; the assignment's code never runs here. A digest that was
-    published before is put back. Dates and limits that are not given stay as they were. Raises `BundleRefused`
-    or `Invalid`.
+    published before is put back. Dates and limits that are not given stay as they were. Raises
+    `BundleRefused` or `Invalid`.
     """
     content = unpack(archive, manifest)
     found = content.manifest

@@ -130,7 +130,11 @@ def heartbeat(
     if token is None:
         return Heartbeat(node.state, cancelled=False)
     _, attempt = lock_by_token(session, token)
-    if attempt is None or attempt.worker is not found or not attempt.state.is_open or attempt.deadline < now:
+    if attempt is None or not attempt.state.is_open or attempt.deadline < now:
+        return Heartbeat(node.state, cancelled=True)
+    if attempt.state is AttemptState.PUBLISHED:
+        return Heartbeat(node.state, cancelled=False)  # It is about to be claimed.
+    if attempt.worker is not found:
         return Heartbeat(node.state, cancelled=True)
     attempt.lease_until = min(now + timedelta(seconds=settings.lease_seconds), attempt.deadline)
     return Heartbeat(node.state, cancelled=False)

@@ -137,6 +137,7 @@ def test_a_job_is_claimed_by_one_worker(database: Database, grader: Any, submit:
     grader.beat()
     grader.beat(worker="w2")
     (spec,) = grader.dispatch()
+    assert not grader.beat(token=spec.token).cancelled
     grader.claim(spec)
     grader.claim(spec)  # The same message again, at the same worker.
     with pytest.raises(StaleAttempt):

@@ -27,9 +27,11 @@ GIVE_UP_SECONDS = 600.0
 class ClientError(Exception):
     """A request did not succeed; the text is for the user, `exit_code` for the shell."""
 
-    def __init__(self, text: str, exit_code: int = exit_codes.USAGE) -> None:
+    def __init__(self, text: str, exit_code: int = exit_codes.USAGE, status: int = 0) -> None:
         super().__init__(text)
         self.exit_code = exit_code
+        self.status = status
+        """HTTP status of the answer; 0 if there was none."""
 
 
 class UnreachableError(ClientError):
@@ -184,7 +186,7 @@ class Client:
                 f"Run: solmark login --server {self._server}",
                 f"请运行：solmark login --server {self._server}",
             )
-        raise ClientError(text)
+        raise ClientError(text, status=response.status_code)
 
     def _unreachable(self, error: Exception) -> UnreachableError:
         cause = str(error) or type(error).__name__

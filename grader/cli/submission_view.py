@@ -2,14 +2,16 @@
 
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
 from grader.cli import exit_codes, report_view
-from grader.cli.client import Client
+from grader.cli.client import Client, ClientError
 from grader.cli.language import current, pick
 from grader.contract import ContractError, Report, Verdict, read
 
+GRADED = frozenset({"done", "grader_error"})
 STATES = {
     "queued": ("in the queue", "排队中"),
     "dispatched": ("sent to a node", "已发送到节点"),
@@ -22,7 +24,7 @@ STATES = {
 
 def outcome_name(submission: dict[str, Any]) -> str:
     """The verdict in words, or the state while there is none."""
-    if submission["state"] == "done" and submission["verdict"] in set(Verdict):
+    if submission["state"] in GRADED and submission["verdict"] in set(Verdict):
         return report_view.verdict_name(Verdict(submission["verdict"]))
     return pick(*STATES.get(submission["state"], (submission["state"],) * 2))
 
@@ -58,9 +60,14 @@ def follow(client: Client, submission: str, errors: Console) -> None:
 
 def report_of(client: Client, submission: dict[str, Any]) -> dict[str, Any] | None:
     """The submission's Report as JSON, None if it has none."""
-    if submission["state"] != "done":
+    if submission["state"] not in GRADED or submission["verdict"] is None:
         return None
-    found: dict[str, Any] = client.get(f"submissions/{submission['id']}/report")
+    try:
+        found: dict[str, Any] = client.get(f"submissions/{submission['id']}/report")
+    except ClientError as error:
+        if error.status == 404:  # Given up without a Report: its node was lost.
+            return None
+        raise
     return found
 
 
@@ -89,16 +96,18 @@ def show(submission: dict[str, Any], report: dict[str, Any] | None, console: Con
 
 def table(submissions: list[dict[str, Any]], console: Console) -> None:
     """A list of submissions, newest first."""
-    view = Table()
-    for column in (("id", "编号"), ("assignment", "作业"), ("number", "序号"), ("result", "结果"),
-                   ("speed of light", "光速占比"), ("points", "分数"),
-                   ("submitted", "提交时间")):  # fmt: skip
-        view.add_column(pick(*column), overflow="fold")
+    view = Table(box=SIMPLE, padding=(0, 1, 0, 0))
+    for column in (("id", "编号"), ("assignment", "作业"), ("result", "结果"), ("light", "光速"),
+                   ("points", "分数"), ("submitted", "提交时间")):  # fmt: skip
+        view.add_column(pick(*column), no_wrap=True)
     for one in submissions:
         fraction, points = one["fraction"], one["points"]
         view.add_row(
-            one["id"], one["assignment"], str(one["number"]), outcome_name(one),
-            "–" if fraction is None else f"{fraction:.1%}", "–" if points is None else f"{points:g}",
-            str(one["created"])[:16].replace("T", " "),
-        )  # fmt: skip
+            one["id"],
+            one["assignment"],
+            outcome_name(one),
+            "–" if fraction is None else f"{fraction:.1%}",
+            "–" if points is None else f"{points:g}",
+            str(one["created"])[5:16].replace("T", " "),
+        )
     console.print(view)

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from grader.contract import Language, Text, Verdict
 from server.access import form_token
 from server.db.models import Course, Submission, User
+from server.grading.states import SubmissionState
 from server.security import FORM_FIELD, SESSION_COOKIE
 from server.web import charts, i18n, words
 from server.web.words import Word
@@ -95,7 +96,7 @@ def zone_of(course: Course | None) -> tzinfo:
 
 def outcome(submission: Submission) -> Word:
     """The verdict of a submission in words, or its state while there is none."""
-    if submission.state.value == "done" and submission.verdict is not None:
+    if submission.state in (SubmissionState.DONE, SubmissionState.GRADER_ERROR) and submission.verdict:
         return words.VERDICTS[submission.verdict]
     return words.STATES[submission.state.value]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from grader.contract import Measure, Phase, Report, TimedResult
+from grader.contract import Measure, Phase, Report, TestResult, TimedResult
 from server.web import charts, words
 from server.web.render import Reader, percent
 
@@ -42,6 +42,7 @@ def helpers(reader: Reader) -> dict[str, Any]:
     return {
         "light_chart": lambda report, milestones: light_chart(reader, report, milestones),
         "phase_shares": phase_shares,
+        "shape_groups": shape_groups,
         "shares_chart": lambda groups: charts.shares(
             [group.seconds for group in groups], reader.gettext("Where the time went")
         ),
@@ -86,6 +87,14 @@ def phase_shares(report: Report) -> list[PhaseShare]:
     return [
         PhaseShare(phase, spent[phase], spent[phase] / whole) for phase in words.PHASES if spent.get(phase)
     ]
+
+
+def shape_groups(result: TestResult | TimedResult) -> list[tuple[str, str]]:
+    """Names of tensors of one shape together, with the shape; parameters where there are no tensors."""
+    groups: dict[str, list[str]] = {}
+    for name, shape in (result.shapes or result.params).items():
+        groups.setdefault(str(shape), []).append(name)
+    return [(", ".join(names), shape) for shape, names in groups.items()]
 
 
 def strip(reader: Reader, case: TimedResult) -> Markup:

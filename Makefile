@@ -35,6 +35,14 @@ demo: venv ## Set up all, grade real submissions, serve the site (DEMO_EXIT=1: s
 test: venv ## Run every test; ends in pytest's summary
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+.PHONY: attacks
+attacks: venv ## Try every cheat of tests/attacks against the judge
+	@$(BIN)/python -m pytest tests/attacks $(PYTEST_ARGS)
+
+.PHONY: hostile
+hostile: venv ## Run every hostile program of tests/hostile in the sandbox
+	@HOSTILE=all $(BIN)/python -m pytest tests/hostile $(PYTEST_ARGS)
+
 .PHONY: lint
 lint: venv ## Format and check style, types and import rules
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -169,6 +169,7 @@ def _grade(
         console=console,
         transient=True,
         disable=console is None,
+        auto_refresh=False,  # A thread that draws would share the judge's core and interpreter while it times.
     ) as progress:
         bar = progress.add_task(pick("preparing", "准备中"), total=None)
 
@@ -176,7 +177,9 @@ def _grade(
             description = " ".join(
                 filter(None, (event.phase.value, event.case, event.text.split("\n")[0][:60]))
             )
-            progress.update(bar, description=description, completed=event.done or 0, total=event.total)
+            progress.update(
+                bar, description=description, completed=event.done or 0, total=event.total, refresh=True
+            )
 
         return session.grade(
             job,

@@ -1,4 +1,4 @@
-"""The judge never evaluates, unpickles or loads what came from a candidate: no such call exists in its code."""
+"""The judge never evaluates, unpickles or loads what a candidate sent: its code has no such call."""
 
 import ast
 from pathlib import Path

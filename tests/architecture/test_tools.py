@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     "arguments",
     [("ruff", "format", "--check", "."), ("ruff", "check", "."), ("mypy",)],
-    ids=lambda arguments: " ".join(arguments),
+    ids=" ".join,
 )
 def test_tool_is_content(arguments: tuple[str, ...]) -> None:
     program = Path(sys.executable).with_name(arguments[0])

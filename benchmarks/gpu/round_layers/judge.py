@@ -1,8 +1,8 @@
 """Three layers of the GPU judge, tried before anything was built on them.
 
-1. A candidate that answers `done` before its work is finished, against a clock that stops when the judge's own
-   gather of the outputs has ended.
-2. A sparse link between the calls of a round, evaded by computing ahead and repairing, against the dense link.
+1. A candidate that answers `done` before its work is finished, against a clock that stops when the
+   judge's own gather of the outputs has ended.
+2. A sparse link between the calls of a round, evaded by computing ahead and repairing; the dense link.
 3. The constant c: an empty round of a native candidate, the whole sequence included.
 
 Run on a machine with one CUDA device, nvcc, torch and cuda-bindings:
@@ -28,6 +28,7 @@ import torch
 from cuda.bindings import driver, nvrtc
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 GIB = 1 << 30
 SETUP = struct.Struct("<c3xiIIQQd")
 FRAME = struct.Struct("<c7xQ")
@@ -36,7 +37,8 @@ MATRIX = 256
 POISON = float("nan")
 
 KERNELS = r"""
-extern "C" __global__ void watchdog(unsigned long long *gap_out, volatile unsigned *host, volatile unsigned *stop) {
+extern "C" __global__ void watchdog(unsigned long long *gap_out, volatile unsigned *host,
+                                    volatile unsigned *stop) {
   long long now, last = clock64(), gap = 0;
   if (blockIdx.x == 0 && threadIdx.x == 0) { host[1] = 1; __threadfence_system(); }
   while (!*stop) {
@@ -92,7 +94,12 @@ class Arena:
         access.location.id = 0
         access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
         check(driver.cuMemSetAccess(base, size, [access], 1))
-        self.__cuda_array_interface__ = {"shape": (size // 4,), "typestr": "<f4", "data": (base, False), "version": 3}
+        self.__cuda_array_interface__ = {
+            "shape": (size // 4,),
+            "typestr": "<f4",
+            "data": (base, False),
+            "version": 3,
+        }
         self.floats = torch.as_tensor(self, device="cuda")
 
 
@@ -120,7 +127,9 @@ class Candidate:
             raise RuntimeError(f"the candidate answered {kind!r} in place of {what!r}")
         return int(nonce)
 
-    def set_up(self, op: bytes, calls: int, mode: int, key: int, tensor_bytes: int, delay_us: float = 0.0) -> None:
+    def set_up(
+        self, op: bytes, calls: int, mode: int, key: int, tensor_bytes: int, delay_us: float = 0.0
+    ) -> None:
         """Have it capture `calls` calls of `op` (see candidate.cu) over slots of three tensors."""
         if self.armed:
             os.write(self.to, FRAME.pack(b"s", 0))
@@ -144,12 +153,20 @@ class Judge:
         self.junk = torch.empty(GIB // 4, dtype=torch.uint8, device="cuda")
 
     def _launch_watchdog(self) -> None:
-        pointers = torch.tensor([self.gap.data_ptr(), self.host.data_ptr(), self.stop.data_ptr()], dtype=torch.int64)
+        pointers = torch.tensor(
+            [self.gap.data_ptr(), self.host.data_ptr(), self.stop.data_ptr()], dtype=torch.int64
+        )
         addresses = torch.tensor([pointers.data_ptr() + 8 * i for i in range(3)], dtype=torch.int64)
         stream = torch.cuda.current_stream().cuda_stream
-        check(driver.cuLaunchKernel(self.watchdog, 2 * self.units, 1, 1, 1024, 1, 1, 0, stream, addresses.data_ptr(), 0))
+        check(
+            driver.cuLaunchKernel(
+                self.watchdog, 2 * self.units, 1, 1, 1024, 1, 1, 0, stream, addresses.data_ptr(), 0
+            )
+        )
 
-    def round(self, fill: Callable[[], object], gather: Callable[[], object], evict: bool = True) -> tuple[float, float, int]:
+    def round(
+        self, fill: Callable[[], object], gather: Callable[[], object], evict: bool = True
+    ) -> tuple[float, float, int]:
         """(seconds to `done`, seconds to the end of the gather, largest gap in cycles)."""
         self.gap.zero_()
         self.stop.zero_()
@@ -295,14 +312,15 @@ def try_links(judge: Judge, candidate: Candidate, rows: list[dict[str, Any]], ro
             times.append(judge.round(fill, lambda: private.copy_(slots[:, 2]))[1])
             if turn == 0 and op not in (b"l", b"m"):
                 audited = torch.cat([inputs, private.unsqueeze(1)], dim=1)[:200]
-                errors = linked_oracle(audited, key, link == "dense") if link else (
-                    (audited[:, 0].double().view(-1, MATRIX, MATRIX) @ audited[:, 1].double().view(-1, MATRIX, MATRIX))
-                    .view(-1, size).sub(audited[:, 2].double()).abs().amax(dim=1)
-                )  # fmt: skip
+                if link is None:
+                    x, y, found = audited.double().view(-1, 3, MATRIX, MATRIX).unbind(1)
+                    errors = (x @ y - found).abs()
+                else:
+                    errors = linked_oracle(audited, key, link == "dense")
                 worst = float(errors.max())
         rows.append(
-            {"experiment": "links", "candidate": name, "calls": calls, "rounds": rounds, "largest_error": worst,
-             "seconds_a_call": quantiles([t / calls for t in times])}
+            {"experiment": "links", "candidate": name, "calls": calls, "rounds": rounds,
+             "largest_error": worst, "seconds_a_call": quantiles([t / calls for t in times])}
         )  # fmt: skip
         print(rows[-1], flush=True)
 
@@ -315,13 +333,13 @@ def try_constant(judge: Judge, candidate: Candidate, rows: list[dict[str, Any]],
         candidate.set_up(b"a", 0, HONEST, 0, 4096)
         done, end, gaps = [], [], []
         for _ in range(count):
-            to_done, to_end, gap = judge.round(lambda: probe.zero_(), lambda: private.copy_(probe), evict)
+            to_done, to_end, gap = judge.round(probe.zero_, lambda: private.copy_(probe), evict)
             done.append(to_done)
             end.append(to_end)
             gaps.append(float(gap))
         rows.append(
-            {"experiment": "constant", "candidate": f"native, {name}", "rounds": count, "gap_cycles": quantiles(gaps),
-             "seconds_to_done": quantiles(done), "seconds_to_gather_end": quantiles(end)}
+            {"experiment": "constant", "candidate": f"native, {name}", "rounds": count,
+             "gap_cycles": quantiles(gaps), "seconds_to_done": quantiles(done), "seconds_to_gather_end": quantiles(end)}
         )  # fmt: skip
         print(rows[-1], flush=True)
 
@@ -338,7 +356,16 @@ def main() -> None:
         program = Path(folder) / "candidate"
         major, minor = torch.cuda.get_device_capability()
         subprocess.run(
-            ["nvcc", "-O3", "-std=c++17", f"-arch=sm_{major}{minor}", "-o", program, HERE / "candidate.cu", "-lcuda"],
+            [
+                "nvcc",
+                "-O3",
+                "-std=c++17",
+                f"-arch=sm_{major}{minor}",
+                "-o",
+                program,
+                HERE / "candidate.cu",
+                "-lcuda",
+            ],
             check=True,
         )
         arena = Arena(40 * GIB)
@@ -351,12 +378,14 @@ def main() -> None:
         candidate.set_up(b"q", 0, HONEST, 0, 0)
         candidate.process.wait(timeout=30)
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    device, version = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    device, version = (
+        subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    )
     commit = os.environ.get("SOLMARK_COMMIT", "")
     head = {
         "schema": 1, "device": device, "driver": version, "torch": torch.__version__, "commit": commit,
         "date": datetime.now(UTC).date().isoformat(),
-        "command": "python benchmarks/gpu/round_layers/judge.py --output benchmarks/results/round_layers.h200.json",
+        "command": f"python {Path(__file__).relative_to(ROOT)} --output benchmarks/results/{options.output.name}",
     }  # fmt: skip
     options.output.write_text(json.dumps({**head, "rows": rows}, indent=1) + "\n")
 

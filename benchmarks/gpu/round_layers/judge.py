@@ -339,7 +339,8 @@ def try_constant(judge: Judge, candidate: Candidate, rows: list[dict[str, Any]],
             gaps.append(float(gap))
         rows.append(
             {"experiment": "constant", "candidate": f"native, {name}", "rounds": count,
-             "gap_cycles": quantiles(gaps), "seconds_to_done": quantiles(done), "seconds_to_gather_end": quantiles(end)}
+             "gap_cycles": quantiles(gaps), "seconds_to_done": quantiles(done),
+             "seconds_to_gather_end": quantiles(end)}
         )  # fmt: skip
         print(rows[-1], flush=True)
 
@@ -385,7 +386,7 @@ def main() -> None:
     head = {
         "schema": 1, "device": device, "driver": version, "torch": torch.__version__, "commit": commit,
         "date": datetime.now(UTC).date().isoformat(),
-        "command": f"python {Path(__file__).relative_to(ROOT)} --output benchmarks/results/{options.output.name}",
+        "command": f"python {Path(__file__).relative_to(ROOT)} --output {options.output}",
     }  # fmt: skip
     options.output.write_text(json.dumps({**head, "rows": rows}, indent=1) + "\n")
 

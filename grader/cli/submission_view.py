@@ -97,9 +97,11 @@ def show(submission: dict[str, Any], report: dict[str, Any] | None, console: Con
 def table(submissions: list[dict[str, Any]], console: Console) -> None:
     """A list of submissions, newest first."""
     view = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-    for column in (("id", "编号"), ("assignment", "作业"), ("result", "结果"), ("light", "光速"),
-                   ("points", "分数"), ("submitted", "提交时间")):  # fmt: skip
-        view.add_column(pick(*column), no_wrap=True)
+    for en, zh in (
+        ("id", "编号"), ("assignment", "作业"), ("result", "结果"), ("light", "光速"), ("points", "分数"),
+        ("submitted", "提交时间"),
+    ):  # fmt: skip
+        view.add_column(pick(en, zh), no_wrap=en != "result")
     for one in submissions:
         fraction, points = one["fraction"], one["points"]
         view.add_row(

@@ -1,0 +1,1 @@
+"""`solmark check`: does an assignment hold what it promises? Each module answers one question about it."""

@@ -1,0 +1,135 @@
+"""The bound of a function, held against brute force: what a call must touch is found by changing every input.
+
+An input element counts if some change of it changes some output; every output element counts. The bytes of a
+cost must not be more than that, or honest code could beat the bound.
+"""
+
+import ast
+import inspect
+import secrets
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from grader.assignment import Assignment
+from grader.check.finding import Finding, fails, holds, warning
+from grader.check.slots import filled
+from grader.manifest import Manifest
+from grader.task import DialogueTask, FunctionTask, Params, Slot, Tensor, inputs, outputs
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_INPUTS = 2000
+"""Input elements of the largest case that is tried: each costs a few calls of the oracle."""
+SHORT_SECONDS = 50e-6
+_SEED = bytes(16)
+
+Outputs: TypeAlias = "Mapping[str, torch.Tensor]"
+
+
+def check(assignment: Assignment, manifest: Manifest, hardware: str) -> list[Finding]:
+    """Bound, cost and linking of every part. Runs `task.py`."""
+    findings: list[Finding] = []
+    for name, part in assignment.parts().items():
+        if isinstance(part, FunctionTask):
+            findings += _independent(name, part)
+            findings += _bytes(name, part, _params(assignment, name, hardware))
+        elif isinstance(part, DialogueTask):
+            findings.append(
+                holds(f"bound of {name}", "comes with each outcome; every solution is held to it")
+            )
+    return [*findings, *_short(manifest)]
+
+
+def _params(assignment: Assignment, part: str, hardware: str) -> list[Params]:
+    return [
+        case.params
+        for case in assignment.cases(hardware, _SEED)
+        if case.part == part and case.visibility == "public"
+    ]
+
+
+def _independent(name: str, task: FunctionTask) -> Iterator[Finding]:
+    """Cost and oracle must be written apart: an error in one must not hide in the other."""
+    subject = f"cost of {name}"
+    functions: tuple[object, object] = (task.cost, task.oracle)
+    if functions[0] is functions[1]:
+        yield fails(subject, "cost and oracle are one function")
+        return
+    names = _names(task.cost)
+    oracle = getattr(task.oracle, "__name__", "")
+    if oracle and oracle in names:
+        yield fails(subject, f"it calls the oracle ({oracle})")
+    else:
+        yield holds(subject, "is not the oracle and does not call it")
+
+
+def _names(function: object) -> set[str]:
+    """Names that a function uses, by its source."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))  # type: ignore[arg-type]
+    except (OSError, TypeError, SyntaxError):
+        code = getattr(function, "__code__", None)
+        return set(code.co_names) if code is not None else set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _bytes(name: str, task: FunctionTask, cases: Sequence[Params]) -> Iterator[Finding]:
+    subject = f"bound of {name}"
+    sized = [(sum(tensor.elements for tensor in inputs(task.tensors(params))), params) for params in cases]
+    tiny = [
+        params for elements, params in sorted(sized, key=lambda one: one[0]) if 0 < elements <= MAX_INPUTS
+    ]
+    if not tiny:
+        yield fails(subject, f"no public case has at most {MAX_INPUTS} input elements to try by brute force")
+        return
+    params = tiny[0]
+    counted, touched = task.cost(params).dram_bytes, touched_bytes(task, params)
+    if counted > touched:
+        yield fails(subject, f"{dict(params)}: the cost counts {counted:g} bytes, {touched} must be touched")
+    elif counted < touched:
+        text = f"{dict(params)}: the cost counts {counted:g} of {touched} bytes that must be touched"
+        yield warning(subject, text)
+    else:
+        yield holds(subject, f"brute force: exactly the {touched} bytes that must be touched are counted")
+
+
+def touched_bytes(task: FunctionTask, params: Params) -> int:
+    """Bytes of the input elements that can change an output, and of all outputs."""
+    import torch
+
+    tensors = tuple(task.tensors(params))
+    slot = filled(task, params, tensors, secrets.randbits(128))
+    given = {tensor.name: slot[tensor.name] for tensor in inputs(tensors)}
+    before = task.oracle(params, given)
+    touched = sum(tensor.elements * tensor.item_bytes for tensor in outputs(tensors))
+    for tensor in inputs(tensors):
+        for index in torch.cartesian_prod(*map(torch.arange, tensor.shape)).reshape(tensor.elements, -1):
+            if _matters(task, params, given, before, tensor, tuple(index.tolist())):
+                touched += tensor.item_bytes
+    return touched
+
+
+def _matters(
+    task: FunctionTask, params: Params, given: Slot, before: Outputs, tensor: Tensor, index: tuple[int, ...]
+) -> bool:
+    """Whether one of a few changes of one element changes any output."""
+    import torch
+
+    for factor, term in ((-1.5, 1.0), (1.0, 37.0), (0.0, 0.0)):
+        changed = given[tensor.name].clone()
+        old = changed[index].clone()
+        changed[index] = ~old if old.dtype == torch.bool else (old.double() * factor + term).to(old.dtype)
+        after = task.oracle(params, {**given, tensor.name: changed})
+        if any(not torch.equal(before[name], after[name]) for name in before):
+            return True
+    return False
+
+
+def _short(manifest: Manifest) -> Iterator[Finding]:
+    for case in manifest.cases:
+        for target, bound in case.bounds.items():
+            if bound.seconds < SHORT_SECONDS and not case.linked:
+                text = f"bound of {bound.seconds * 1e6:.1f} µs on {target}: calls may overlap unseen; link it"
+                yield warning(f"case {case.id}", text)

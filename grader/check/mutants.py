@@ -1,0 +1,202 @@
+"""Cheap wrong answers that no tolerance may let through, made by the judge from its own oracle.
+
+Constants in place of an output; every row's size replaced by the mean one (what a guessed statistic gives);
+the last tenth of every input left out; the last tenth of every input in the next lower precision. Each output
+is looked at alone, in every public and timed case in which the mutant changes it.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from grader.assignment import Assignment
+from grader.check.finding import Finding, fails, holds
+from grader.check.slots import filled
+from grader.judge.audit import compare_slot
+from grader.task import Case, FunctionTask, Slot, Tensor, inputs, outputs
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_ELEMENTS = 1 << 24
+"""Of a case's tensors together: larger cases are left out, for time."""
+_SEED = bytes(16)
+_MANTISSA = {"float64": 23, "float32": 10, "float16": 7, "bfloat16": 3}
+"""Bits of the next lower precision: float32, tf32, bfloat16, fp8."""
+_SHARE = 0.1
+
+Outputs: TypeAlias = "Mapping[str, torch.Tensor]"
+Mutant: TypeAlias = "Callable[[_Sample], Outputs]"
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """One filled case: its oracle's inputs and answer."""
+
+    task: FunctionTask
+    case: Case
+    tensors: Sequence[Tensor]
+    given: Slot
+    expected: Slot
+
+    def honest(self) -> "dict[str, torch.Tensor]":
+        """The oracle's answer rounded once to the type of each output."""
+        return {tensor.name: _rounded(self.expected[tensor.name], tensor) for tensor in outputs(self.tensors)}
+
+
+def check(assignment: Assignment, hardware: str) -> list[Finding]:
+    """The tolerances of every function of the assignment. Runs `task.py`."""
+    findings: list[Finding] = []
+    parts = assignment.parts()
+    for name, part in parts.items():
+        if isinstance(part, FunctionTask):
+            cases = [case for case in assignment.cases(hardware, _SEED) if case.part == name]
+            samples = [*_samples(part, cases)]
+            findings += _of_part(name, samples)
+    return findings
+
+
+def _of_part(name: str, samples: Sequence[_Sample]) -> list[Finding]:
+    subject = f"tolerances of {name}"
+    if not samples:
+        return [fails(subject, f"no public or timed case has at most {MAX_ELEMENTS} elements")]
+    refused = [sample.case.id for sample in samples if any(_rejected(sample, sample.honest()).values())]
+    if refused:
+        return [fails(subject, f"the oracle's own answer, rounded once, is refused in {', '.join(refused)}")]
+    findings = [_of_mutant(subject, label, mutant, samples) for label, mutant in _MUTANTS.items()]
+    return [*findings, holds(subject, f"the oracle's answer, rounded once, passes in {len(samples)} cases")]
+
+
+def _of_mutant(subject: str, label: str, mutant: Mutant, samples: Sequence[_Sample]) -> Finding:
+    """Each output must be refused in every timed case, and in some public test."""
+    tried: dict[str, int] = {}
+    seen: set[str] = set()
+    missed: list[str] = []
+    for sample in samples:
+        found = mutant(sample)
+        for output, rejected in _rejected(sample, found).items():
+            if not _changed(sample, output, found):
+                continue
+            tried[output] = tried.get(output, 0) + 1
+            if rejected:
+                seen.add(output)
+            elif sample.case.role == "timed":
+                missed.append(f"{output} in {sample.case.id}")
+    missed += [f"{output} in every public case" for output in tried if output not in seen]
+    if missed:
+        return fails(subject, f"{label}: accepted: {', '.join(missed)}")
+    if not tried:
+        return holds(subject, f"{label}: changes no output")
+    return holds(subject, f"{label}: refused ({', '.join(sorted(tried))})")
+
+
+def _samples(task: FunctionTask, cases: Sequence[Case]) -> Iterator[_Sample]:
+    for case in cases:
+        if case.visibility == "hidden":
+            continue
+        tensors = tuple(task.tensors(case.params))
+        elements = sum(tensor.elements for tensor in tensors)
+        if not 0 < elements <= MAX_ELEMENTS or not any(tensor.elements for tensor in outputs(tensors)):
+            continue
+        slot = filled(task, case.params, tensors, secrets.randbits(128))
+        given = {tensor.name: slot[tensor.name] for tensor in inputs(tensors)}
+        yield _Sample(task, case, tensors, given, task.oracle(case.params, given))
+
+
+def _rejected(sample: _Sample, found: Outputs) -> dict[str, bool]:
+    """For each output, whether it is refused beside the others."""
+    comparisons = compare_slot(sample.tensors, found, sample.expected, sample.case.tolerance)
+    return {comparison.output: not comparison.passed for comparison in comparisons}
+
+
+def _changed(sample: _Sample, output: str, found: Outputs) -> bool:
+    honest = sample.honest()[output]
+    return bool((found[output].double() - honest.double()).abs().nan_to_num(nan=1.0).max() > 0)
+
+
+def _zeros(sample: _Sample) -> Outputs:
+    return {name: values * 0 for name, values in sample.honest().items()}
+
+
+def _mean(sample: _Sample) -> Outputs:
+    import torch
+
+    return {
+        name: torch.full_like(values, values.double().nan_to_num().mean().item())
+        for name, values in sample.honest().items()
+    }
+
+
+def _equal_rows(sample: _Sample) -> Outputs:
+    """Rows scaled to one size: statistics of the input replaced by their expectation."""
+    import torch
+
+    def scaled(values: "torch.Tensor") -> "torch.Tensor":
+        if values.dim() < 2 or not values.dtype.is_floating_point:
+            return values
+        rows = values.double().nan_to_num()
+        sizes = torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
+        equal: torch.Tensor = rows * (sizes.mean() / sizes.clamp_min(1e-300))
+        return equal.to(values.dtype)
+
+    return {name: scaled(values) for name, values in sample.honest().items()}
+
+
+def _ninety_percent(sample: _Sample) -> Outputs:
+    def without(values: "torch.Tensor") -> "torch.Tensor":
+        changed = values.clone()
+        changed[..., _tail(values) :] = 0
+        return changed
+
+    return _with_inputs(sample, without)
+
+
+def _lower_precision(sample: _Sample) -> Outputs:
+    import torch
+
+    def rounded(values: "torch.Tensor") -> "torch.Tensor":
+        bits = _MANTISSA.get(str(values.dtype).removeprefix("torch."))
+        if bits is None:
+            return values
+        changed = values.clone()
+        mantissa, exponent = torch.frexp(values[..., _tail(values) :].double())
+        step = float(2 ** (bits + 1))
+        changed[..., _tail(values) :] = torch.ldexp((mantissa * step).round() / step, exponent).to(
+            values.dtype
+        )
+        return changed
+
+    return _with_inputs(sample, rounded)
+
+
+def _with_inputs(sample: _Sample, change: "Callable[[torch.Tensor], torch.Tensor]") -> Outputs:
+    """The oracle's answer to changed inputs."""
+    given = {
+        name: change(values) if values.dim() and values.shape[-1] > 1 else values
+        for name, values in sample.given.items()
+    }
+    answer = sample.task.oracle(sample.case.params, given)
+    return {tensor.name: _rounded(answer[tensor.name], tensor) for tensor in outputs(sample.tensors)}
+
+
+def _tail(values: "torch.Tensor") -> int:
+    """Where the last tenth of the last dimension begins; at least one element is in it."""
+    size = values.shape[-1]
+    return size - max(1, round(_SHARE * size))
+
+
+def _rounded(values: "torch.Tensor", tensor: Tensor) -> "torch.Tensor":
+    import torch
+
+    dtype: torch.dtype = getattr(torch, tensor.dtype)
+    return values.to(dtype)
+
+
+_MUTANTS: Mapping[str, Mutant] = {
+    "zeros": _zeros,
+    "the mean of the output": _mean,
+    "every row of the mean size": _equal_rows,
+    "90 % of the inputs' columns": _ninety_percent,
+    "10 % of the columns in lower precision": _lower_precision,
+}

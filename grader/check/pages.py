@@ -1,0 +1,39 @@
+"""The two pages of an assignment: the same headings and numbers in English and Chinese, no figure missing."""
+
+import re
+from collections import Counter
+
+from grader.assignment import Assignment
+from grader.check.finding import Finding, fails, holds
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_HEADING = re.compile(r"^(#+) ", re.MULTILINE)
+_FIGURE = re.compile(r"\]\((figures/[^)\s]+)\)")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def check(assignment: Assignment) -> list[Finding]:
+    """What differs between the two pages."""
+    english, chinese = assignment.readme("en"), assignment.readme("zh")
+    wrong: list[str] = []
+    levels = [[len(marks) for marks in _HEADING.findall(page)] for page in (english, chinese)]
+    if levels[0] != levels[1]:
+        wrong.append(f"the headings differ: levels {levels[0]} and {levels[1]}")
+    if not levels[0]:
+        wrong.append("there is no heading")
+    numbers = [Counter(_NUMBER.findall(page)) for page in (english, chinese)]
+    if numbers[0] != numbers[1]:
+        only = [sorted((numbers[a] - numbers[b]).elements())[:8] for a, b in ((0, 1), (1, 0))]
+        wrong.append(f"the numbers differ: only in English {only[0]}, only in Chinese {only[1]}")
+    if not _CHINESE.search(chinese):
+        wrong.append("README.zh.md holds no Chinese")
+    if _CHINESE.search(english):
+        wrong.append("README.md holds Chinese")
+    wrong += [
+        f"{name} does not exist"
+        for name in sorted(set(_FIGURE.findall(english + chinese)))
+        if not (assignment.root / name).is_file()
+    ]
+    if wrong:
+        return [fails("pages", problem) for problem in wrong]
+    return [holds("pages", f"{len(levels[0])} headings and {numbers[0].total()} numbers agree")]

@@ -1,0 +1,113 @@
+"""A whole check of one assignment, step by step, as findings."""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader import manifest as manifests
+from grader.assignment import Assignment, load
+from grader.check import bound, gradings, mutants, pages, solutions
+from grader.check.finding import Finding, State, fails, holds, warning
+from grader.check.gradings import Grader
+from grader.check.solutions import Solution
+from grader.faults import AssignmentError
+from grader.hardware.profile import Hardware
+from grader.languages import SUFFIX
+from grader.sandbox.base import Backend
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a check does, and with what."""
+
+    backend: Backend
+    hardware: Hardware | None = None
+    target: str = "cpu"
+    repeats: int = 0
+    """Whole sessions of the best solution, to see their spread; needs a calibrated machine."""
+    only: Callable[[Solution], bool] = lambda _solution: True
+    """Which solutions are graded."""
+
+
+def check(root: Path, options: Options) -> Iterator[Finding]:
+    """All findings of an assignment's folder, as they come. Never raises for what the assignment does."""
+    try:
+        assignment = load(root)
+        manifest = manifests.make(assignment)
+    except AssignmentError as error:
+        yield from (fails("folder", str(fault)) for fault in error.faults)
+        return
+    yield holds("folder", f"{len(manifest.cases)} public and {manifest.hidden_cases} hidden cases")
+    yield from _folder(assignment)
+    yield from pages.check(assignment)
+    try:
+        yield from bound.check(assignment, manifest, options.target)
+        yield from mutants.check(assignment, options.target)
+    except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
+        yield fails("task.py", f"{type(error).__name__}: {error}")
+    yield from _gradings(assignment, options)
+
+
+def _folder(assignment: Assignment) -> Iterator[Finding]:
+    if not assignment.has_hidden:
+        yield fails("folder", "there are no hidden cases: hidden/cases.toml is missing")
+    for target in assignment.spec.targets:
+        if not target.milestones:
+            yield warning("milestones", f"none on {target.hardware}: they come from measurements")
+    source = assignment.adapter()
+    if source is not None:
+        yield _adapter(source)
+
+
+def _adapter(source: bytes) -> Finding:
+    """Read, not run: it belongs into the sandbox."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        return fails("adapter.py", f"is no Python: {error}")
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "answer" not in functions:
+        return fails("adapter.py", "defines no answer(module, method, message, regions)")
+    arguments = functions["answer"].args
+    if len(arguments.posonlyargs) + len(arguments.args) != 4:
+        return fails("adapter.py", "answer takes four arguments: module, method, message, regions")
+    return holds("adapter.py", "defines answer(module, method, message, regions)")
+
+
+def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
+    grader = Grader(assignment, options.backend, options.hardware, options.target)
+    for name, files in _starters(assignment).items():
+        yield gradings.of_starter(grader, name, files)
+    root = solutions.folder(assignment)
+    found, faults = solutions.read(root)
+    yield from faults
+    yield from solutions.inventory(found, root)
+    for solution in filter(options.only, found):
+        finding, _ = gradings.of_solution(grader, solution)
+        yield finding
+    best = next((one for one in found if one.role == "best"), None)
+    if best is not None and options.repeats > 1:
+        yield from gradings.of_repeats(grader, best, options.repeats)
+
+
+def _starters(assignment: Assignment) -> Mapping[str, Mapping[str, bytes]]:
+    """Each entry file of starter/ with the files of their own that parts have."""
+    folder = assignment.root / "starter"
+    own = {part.file for part in assignment.spec.parts if part.file}
+    beside = {name: (folder / name).read_bytes() for name in own if (folder / name).is_file()}
+    suffixes = set(SUFFIX.values())
+    entries = {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.suffix in suffixes and path.name not in own
+    }
+    return {
+        name: {(name if not beside else f"solution{Path(name).suffix}"): data, **beside}
+        for name, data in entries.items()
+    }
+
+
+def passed(findings: list[Finding]) -> bool:
+    """Whether nothing fails."""
+    return all(finding.state is not State.FAILS for finding in findings)

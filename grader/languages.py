@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
@@ -19,6 +20,7 @@ SUFFIX: Mapping[Language, str] = {
 OTHER_SUFFIXES = frozenset({".h", ".hpp", ".cuh", ".inc", ".txt", ".md", ".json", ".toml"})
 """Files that may come along: headers, notes, small tables."""
 
+_LIBRARIES = frozenset({"torch", "triton", "numpy"}) | sys.stdlib_module_names
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _TRITON_LINE = re.compile(rb"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
 
@@ -97,6 +99,9 @@ def _check_file(name: str, data: bytes, entry: str) -> None:
     suffix = PurePosixPath(name).suffix
     if suffix not in SUFFIX.values() and suffix not in OTHER_SUFFIXES:
         raise FilesError(text("wrong_suffix", name=shown, suffix=suffix))
+    module = PurePosixPath(name).stem
+    if suffix == ".py" and module in _LIBRARIES:
+        raise FilesError(text("shadowing_name", name=name, module=module))
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise FilesError(text("not_text", name=shown, position=0))
     try:

@@ -82,6 +82,13 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         ),
         "{name}：文件名不可用。请使用字母、数字、`_`、`-` 和 `.`，最多 128 个字符，不带文件夹，不以点开头。",
     ),
+    "shadowing_name": (
+        (
+            "{name}: a file of this name would hide the module `{module}` from every `import {module}`. "
+            "Give it another name."
+        ),
+        "{name}：这个文件名会使 `import {module}` 找不到真正的模块 `{module}`。请换一个名字。",
+    ),
     "empty_file": (
         "{name} is empty. Write the function `{entry}` into it.",
         "{name} 是空文件。请在其中编写函数 `{entry}`。",

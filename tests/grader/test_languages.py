@@ -56,6 +56,8 @@ def test_triton_is_seen_without_running_anything(source: bytes, triton: bool) ->
         ({"solution.py": b" \n\t\n"}, "empty_file", "empty"),
         ({"solution.py": b"#" * (2 << 20)}, "too_large", str(MAX_FILE_BYTES)),
         ({"a.py": b"#" * MAX_FILE_BYTES, "b.h": b"#"}, "too_large", "together"),
+        ({"triton.py": TRITON}, "shadowing_name", "`import triton`"),
+        ({"solution.py": PYTHON, "random.py": PYTHON}, "shadowing_name", "another name"),
         ({f"f{n}.h": b"" for n in range(65)}, "too_many_files", "64"),
         ({"solution.py": b"x = '\xff'"}, "not_text", "byte 5"),
         ({"solution.py": "x = 1".encode("utf-16")}, "not_text", "UTF-8"),

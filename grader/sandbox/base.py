@@ -145,6 +145,8 @@ class Command:
     """The whole environment inside, beside PATH, HOME=/tmp, LANG=C.UTF-8 and TMPDIR=/tmp."""
     read_only: Mapping[str, Path] = field(default_factory=dict)
     """Path inside -> host path, added to the backend's own allow-list (system libraries, the interpreter)."""
+    devices: Sequence[str] = ()
+    """Device files of the host under /dev that it may open, for instance those of one GPU."""
     cpus: frozenset[int] | None = None
     """CPUs it may use; None leaves the caller's."""
 

@@ -44,11 +44,15 @@ def stubs(uid: int, gid: int) -> list[Stub]:
 
 
 def arguments(
-    limits: Limits, read_only: Mapping[str, Path], hidden: Sequence[Path], scratch: Mapping[str, str]
+    limits: Limits,
+    read_only: Mapping[str, Path],
+    hidden: Sequence[Path],
+    scratch: Mapping[str, str],
+    devices: Sequence[str] = (),
 ) -> list[str]:
     """bubblewrap arguments for all mounts but the stubs.
 
-    `hidden` folders are covered wherever an allowed folder would show them. `scratch` names host folders to
+    `devices` are device files that the program may open besides the few that every program needs. `hidden` folders are covered wherever an allowed folder would show them. `scratch` names host folders to
     use as /tmp and /dev/shm; where it lacks one, bubblewrap makes a tmpfs of the limit's size.
     """
     binds = [*_system(), *_environment(hidden), *_extra(read_only, hidden)]
@@ -56,7 +60,7 @@ def arguments(
         *_parents([bind.inside for bind in binds]),
         *(word for bind in binds for word in bind.words),
         *("--proc", "/proc"),
-        *_devices(),
+        *_devices(devices),
         *_scratch(TMP, limits.disk_bytes, scratch),
         *_scratch(SHM, limits.shm_bytes, scratch),
         *("--remount-ro", "/dev"),
@@ -121,11 +125,15 @@ def _extra(read_only: Mapping[str, Path], hidden: Sequence[Path]) -> Iterator[_B
         yield _read_only(str(source), inside)
 
 
-def _devices() -> Iterator[str]:
+def _devices(more: Sequence[str]) -> Iterator[str]:
     """The least that programs need: no terminals (a kernel-wide resource), no /dev/mqueue."""
     yield from ("--perms", "0755", "--tmpfs", "/dev")
     for name in _DEVICES:
         yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+    for path in more:
+        if not path.startswith("/dev/") or ".." in path:
+            raise SandboxError(f"{path} is no device file")
+        yield from ("--dev-bind", path, path)
     yield from ("--symlink", "/proc/self/fd", "/dev/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")

@@ -2,7 +2,7 @@
 
 import typer
 
-from grader.cli import board, calibrate, check, doctor, grade, login, status, submit
+from grader.cli import board, calibrate, check, doctor, grade, login, new, status, submit
 
 app = typer.Typer(
     name="solmark",
@@ -13,6 +13,7 @@ app = typer.Typer(
 
 app.command("grade", help="Grade files against an assignment on this machine.")(grade.command)
 app.command("check", help="Check an author's assignment: solutions, bound, tolerances, pages.")(check.command)
+app.command("new", help="Write a small complete assignment to start from.")(new.command)
 app.command("doctor", help="Say what this machine can enforce, and what to do.")(doctor.command)
 app.command("calibrate", help="Measure this machine's ceilings and the judge's constant.")(calibrate.command)
 app.command("login", help="Log in to a server and keep a token.")(login.command)

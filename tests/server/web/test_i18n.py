@@ -14,7 +14,7 @@ from server.web import i18n
 
 ROOT = Path(server.__file__).parent
 KEYWORDS = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}
-UPDATE = "see CONTRIBUTING.md on how to update the catalogues"
+UPDATE = "server/web/locale/babel.cfg says how to update the catalogues"
 
 
 def _extracted() -> set[str]:

@@ -4,6 +4,7 @@ Raw HTML in the source is shown as text, and all output passes an allow-list: an
 trusted with points, not with the readers' sessions.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -62,6 +63,7 @@ _SUFFIXES = {
 }  # fmt: skip
 
 _ID_PREFIX = "spec-"
+_WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def render(source: str, image_url: Callable[[str], str] = lambda path: path) -> 
             token.attrs = {"class": "number"} if right else {}  # The site's policy refuses style attributes.
         if token.type == "th_open":
             token.attrSet("scope", "col")
+        _join_lines(token.children or [])
         for child in token.children or ():
             src = child.attrGet("src") if child.type == "image" else None
             if isinstance(src, str) and "://" not in src and not src.startswith("/"):
@@ -145,6 +148,13 @@ def _lexer(name: str) -> Any:
         return get_lexer_by_name(name, stripnl=False) if name else TextLexer(stripnl=False)
     except ClassNotFound:
         return TextLexer(stripnl=False)
+
+
+def _join_lines(children: list[Token]) -> None:
+    """A line end between two Chinese characters is no space."""
+    for before, end, after in zip(children, children[1:], children[2:], strict=False):
+        if end.type == "softbreak" and _WIDE.match(before.content[-1:]) and _WIDE.match(after.content[:1]):
+            end.type = "text"
 
 
 def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:

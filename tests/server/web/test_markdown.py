@@ -19,6 +19,8 @@ from server.web import markdown
         ("it costs $5 and $6", "it costs $5 and $6"),
         ("```python\ndef f(): pass\n```", '<span class="k">def</span>'),
         ("| a |\n|--:|\n| 1 |", '<td class="number">1</td>'),
+        ("求和，\n再平方", "<p>求和，再平方</p>"),
+        ("求和 `x`\n再 ab\ncd", "</code>\n再 ab\ncd"),
         ("# One\n## Two", "<h3 id="),
         ("![a](b.png)", '<img src="/at/b.png" alt="a">'),
         ("![a](https://x.example/b.png)", 'src="https://x.example/b.png"'),

@@ -1,7 +1,7 @@
 """Who submits what in the demo: every solution in `reference/`, each by a student of its own."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ NAMES = (
     "grace", "hana", "hugo", "ines", "ivan", "jun", "kofi", "lena", "lin", "mei", "mila", "nils", "noor",
     "olga", "omar", "ping", "qiu", "rosa", "sana", "tao", "theo", "uma", "vera", "wen", "xia", "yara", "zoe",
 )  # fmt: skip
-_HEADER = re.compile(r"solmark:\s*(?P<key>verdict|language)=(?P<value>[a-z_]+)")
+_HEADER = re.compile(r"solmark:\s*(?P<key>verdict|language|name|with)=(?P<value>\S+)")
 
 
 class HeaderError(ValueError):
@@ -30,6 +30,8 @@ class Entry:
     path: Path
     expected: Verdict
     language: str | None
+    files: Mapping[str, Path]
+    """What is handed in, by name: the path, and what its header wants beside it."""
     student: str
     """Login."""
 
@@ -37,7 +39,7 @@ class Entry:
 def entries(reference: Path, assignments: Sequence[str]) -> list[Entry]:
     """Every solution of the assignments; the n-th of each is submitted by the n-th student."""
     return [
-        Entry(name, path, *_header(path), student=login(number))
+        Entry(name, path, *_header(path, reference / name), student=login(number))
         for name in assignments
         for number, path in enumerate(_solutions(reference / name))
     ]
@@ -54,11 +56,13 @@ def _solutions(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.glob(pattern) if path.suffix in SUFFIXES)
 
 
-def _header(path: Path) -> tuple[Verdict, str | None]:
+def _header(path: Path, folder: Path) -> tuple[Verdict, str | None, Mapping[str, Path]]:
     with path.open(encoding="utf-8") as file:
         head = "".join(line for _, line in zip(range(HEADER_LINES), file, strict=False))
     found = {match["key"]: match["value"] for match in _HEADER.finditer(head)}
     try:
-        return Verdict(found["verdict"]), found.get("language")
+        others = {name: folder / name for name in found.get("with", "").split(",") if name}
+        files = {found.get("name", f"solution{path.suffix}"): path, **others}
+        return Verdict(found["verdict"]), found.get("language"), files
     except (KeyError, ValueError):
         raise HeaderError(f"{path}: its first lines must say `solmark: verdict=...`") from None

@@ -67,13 +67,15 @@ class Student:
         self._client.headers["Authorization"] = f"Bearer {token}"
 
     def submit(self, entry: Entry, mode: Mode = Mode.GRADE) -> Submitted:
-        """Hand in the entry's file under the name that its language's entry has."""
+        """Hand in the entry's files under the names that they must have."""
         form = {"mode": mode.value, **({"language": entry.language} if entry.language else {})}
-        name = f"solution{entry.path.suffix}"
         response = self._client.post(
             f"courses/{COURSE}/assignments/{entry.assignment}/submissions",
             data=form,
-            files=[("files", (name, entry.path.read_bytes(), "application/octet-stream"))],
+            files=[
+                ("files", (name, path.read_bytes(), "application/octet-stream"))
+                for name, path in entry.files.items()
+            ],
         )
         return Submitted(self._client, entry, _json(response))
 

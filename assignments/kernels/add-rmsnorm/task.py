@@ -1,4 +1,6 @@
-"""Residual addition and RMS normalisation: what a call gets, what it must give, and what it must cost.
+"""Residual addition and RMS normalisation: what a call gets and what it must give.
+
+What it must cost is in `work.py`, the part `predict` in `prediction.py`.
 
 Parameters of a case: `rows` (M), `columns` (N), `dtype`, `epsilon`, and optionally
 
@@ -12,7 +14,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader import fills
-from grader.task import ITEM_BYTES, Cost, FunctionTask, Params, Role, Scalar, Slot, Tensor
+from grader.task import DialogueTask, FunctionTask, Params, Role, Scalar, Slot, Tensor
+
+from .prediction import episode
+from .work import cost
 
 if TYPE_CHECKING:
     import torch
@@ -105,18 +110,6 @@ def oracle(params: Params, inputs: Slot) -> Slot:
         mean = torch.linalg.vector_norm(total, dim=1, keepdim=True).square_().div_(columns)
         total.mul_(mean.add_(params["epsilon"]).rsqrt_()).mul_(w)
     return {"y": y, "res_out": res_out}
-
-
-def cost(params: Params) -> Cost:
-    """Read x, res and w once, write y and res_out once; an addition, a square's two and two products each."""
-    rows, columns = params["rows"], params["columns"]
-    if rows == 0:
-        return Cost()
-    elements = rows * columns
-    return Cost(
-        operations={"fp32": 5.0 * elements},
-        dram_bytes=float((4 * elements + columns) * ITEM_BYTES[params["dtype"]]),
-    )
 
 
 def explain(params: Params, inputs: Slot, expected: Slot, found: Slot) -> tuple[str, str] | None:
@@ -228,5 +221,6 @@ def _epsilon(values: "torch.Tensor") -> float:
 PARTS = {
     "kernel": FunctionTask(
         tensors=tensors, scalars=scalars, fill=fill, oracle=oracle, cost=cost, audit="full", explain=explain
-    )
+    ),
+    "predict": DialogueTask(episode=episode),
 }

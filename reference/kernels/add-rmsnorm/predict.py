@@ -1,0 +1,13 @@
+# solmark: verdict=accepted
+# solmark: name=predict.py
+# solmark: with=solution.cpp
+# The two times of the roofline; the longer one binds.
+ITEM = {"float32": 4, "float16": 2, "bfloat16": 2}
+
+
+def predict(rows, columns, dtype, operations_per_second, bytes_per_second):
+    if not rows:
+        return 0.0, "memory"
+    compute = 5 * rows * columns / operations_per_second
+    memory = (4 * rows * columns + columns) * ITEM[dtype] / bytes_per_second
+    return (compute, "compute") if compute > memory else (memory, "memory")

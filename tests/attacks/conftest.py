@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,11 @@ class Attack:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a grader made of a program; `seconds` of a call where it was timed."""
+    """What a grader made of a program; seconds of a call where it was timed: the median, the fastest round."""
 
     verdict: str
-    seconds: float | None
+    seconds: float | None = None
+    fastest: float | None = None
 
     @property
     def accepted(self) -> bool:
@@ -143,10 +145,12 @@ def judge(path: Path) -> Outcome:
         try:
             client.load(_files(path), "solve", f"solution{path.suffix}", artifact)
         except CandidateFailure as failure:
-            return Outcome(failure.verdict.value, None)
+            return Outcome(failure.verdict.value)
         result = timed.run(client, plan, overhead=Overhead(), rule=ANY).result
     assert result.verdict is not None
-    return Outcome(result.verdict.value, result.measure.value if result.measure else None)
+    if result.measure is None:
+        return Outcome(result.verdict.value)
+    return Outcome(result.verdict.value, result.measure.value, min(result.rounds))
 
 
 def victimise(path: Path, folder: Path) -> Outcome:
@@ -173,7 +177,7 @@ def victimise(path: Path, folder: Path) -> Outcome:
             found: dict[str, Any] = json.loads(line.split(" ", 2)[2])
             verdict = Verdict.ACCEPTED if found["passed"] else Verdict.WRONG_ANSWER
             return Outcome(verdict.value, found["seconds"])
-    return Outcome(Verdict.RUNTIME_ERROR.value, None)
+    return Outcome(Verdict.RUNTIME_ERROR.value)
 
 
 @pytest.fixture(scope="session")
@@ -182,26 +186,51 @@ def grade() -> Callable[[Path], Outcome]:
     return judge
 
 
+@dataclass
+class Best:
+    """The least that several gradings found: of the medians, and of the fastest rounds."""
+
+    seconds: float = inf
+    fastest: float = inf
+
+    def take(self, outcome: Outcome) -> None:
+        """Count one more grading."""
+        assert outcome.seconds is not None
+        assert outcome.fastest is not None
+        self.seconds = min(self.seconds, outcome.seconds)
+        self.fastest = min(self.fastest, outcome.fastest)
+
+    def gains(self, honest: "Best", share: float) -> bool:
+        """Whether both are below this share of the honest ones: load disturbs medians, rarely both."""
+        return self.seconds < share * honest.seconds and self.fastest < share * honest.fastest
+
+
 class Honest:
-    """Times of the honest programs by suffix: the best of all that were measured in this run."""
+    """The honest programs at their best, by suffix."""
 
     def __init__(self) -> None:
-        self._best: dict[str, float] = {}
+        self._best: dict[str, Best] = {}
 
-    def best(self, suffix: str, *, again: bool = False) -> float:
-        """Seconds of a call; measured now if never yet, or `again`."""
-        if again or suffix not in self._best:
+    def best(self, suffix: str, *, again: bool = False) -> Best:
+        """Of all gradings in this run; graded now if never yet, or `again`."""
+        best = self._best.setdefault(suffix, Best())
+        if again or best.seconds == inf:
             found = judge(PROGRAMS / f"honest{suffix}")
             assert found.accepted
-            assert found.seconds is not None
-            self._best[suffix] = min(self._best.get(suffix, found.seconds), found.seconds)
-        return self._best[suffix]
+            best.take(found)
+        return best
 
 
 @pytest.fixture(scope="session")
 def honest() -> Honest:
     """What the real judge measures of the honest programs."""
     return Honest()
+
+
+@pytest.fixture
+def best() -> Best:
+    """Nothing yet."""
+    return Best()
 
 
 @pytest.fixture(scope="session")

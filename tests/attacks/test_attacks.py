@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from grader.sandbox.process import SandboxProcess
+
 GAIN = 0.9
 """Accepted in less than this share of the honest time is a gain."""
 CONFIRMATIONS = 3
@@ -13,22 +15,20 @@ Grader = Callable[[Path], Any]
 
 
 @pytest.mark.alone
-def test_an_attack_gains_nothing(attack: Any, grade: Grader, honest: Any) -> None:
+def test_an_attack_gains_nothing(attack: Any, grade: Grader, best: Any, honest: Any) -> None:
     allowed = {"accepted" if verdict == "no_gain" else verdict for verdict in attack.expect}
-    best = float("inf")
-    for confirmation in range(CONFIRMATIONS):
+    suffix = attack.path.suffix
+    for _ in range(CONFIRMATIONS):
         outcome = grade(attack.path)
         assert outcome.verdict in allowed
         if not outcome.accepted:
             return
         assert attack.gain == "time", "accepted although wrong"
-        best = min(best, outcome.seconds)
+        best.take(outcome)
         # Both at their best: neither gains by the machine's moods, which the honest program has as well.
-        if best >= GAIN * honest.best(attack.path.suffix, again=confirmation > 0):
+        if not best.gains(honest.best(suffix), GAIN) or not best.gains(honest.best(suffix, again=True), GAIN):
             return
-        if best >= GAIN * honest.best(attack.path.suffix, again=True):
-            return
-    pytest.fail(f"{best} s is less than {GAIN} of the honest {honest.best(attack.path.suffix)} s")
+    pytest.fail(f"{best} is less than {GAIN} of the honest {honest.best(suffix)}")
 
 
 @pytest.mark.alone
@@ -46,3 +46,18 @@ def test_the_same_attack_beats_a_naive_grader(
 @pytest.mark.parametrize("suffix", [".py", ".cpp"])
 def test_the_honest_program_is_accepted(suffix: str, grade: Grader) -> None:
     assert grade(Path(__file__).parent / "programs" / f"honest{suffix}").accepted
+
+
+@pytest.mark.alone
+def test_it_is_the_freezer_that_stops_a_helper(
+    grade: Grader, best: Any, honest: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = honest.best(".cpp")
+    monkeypatch.setattr(SandboxProcess, "freezer", None)
+    for _ in range(CONFIRMATIONS):
+        outcome = grade(Path(__file__).parent / "programs" / "fork_helper.cpp")
+        assert outcome.accepted
+        best.take(outcome)
+        if best.gains(usual, GAIN):
+            return
+    pytest.fail("the corpus could not tell a judge without a freezer from one that has it")

@@ -138,7 +138,7 @@ def _grade(
 
 def _judge(submitted: list[Submitted], console: Console) -> int:
     """Say what came out other than `reference/` names."""
-    other = [one for one in submitted if not one.as_expected()]
+    other = [one for one in submitted if not one.as_expected]
     for one in other:
         verdict = one.found["verdict"] or one.found["state"]
         console.print(

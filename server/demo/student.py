@@ -21,6 +21,11 @@ class Submitted:
         self.found = created
         self.seconds = 0.0
         """From submission to the end."""
+        self.as_expected = False
+        """Whether it is final with a verdict of the class that `reference/` names.
+
+        A noisy machine may keep the time of a right solution from settling: then its tests decide.
+        """
         self._client = client
         self._started = time.monotonic()
 
@@ -37,12 +42,9 @@ class Submitted:
         """This is its state now."""
         self.found = found
         self.seconds = time.monotonic() - self._started
+        self.as_expected = self.final and self._is_as_expected()
 
-    def as_expected(self) -> bool:
-        """Whether its verdict is of the class that `reference/` names.
-
-        A noisy machine may keep the time of a right solution from settling: then its tests decide.
-        """
+    def _is_as_expected(self) -> bool:
         if self.found["verdict"] is None:
             return False
         verdict = Verdict(self.found["verdict"])

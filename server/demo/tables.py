@@ -37,7 +37,7 @@ def row(one: Submitted) -> tuple[str, ...]:
     name = f"wrong/{path.name}" if path.parent.name == "wrong" else path.name
     verdict = one.found["verdict"] or one.found["state"]
     if one.final:
-        style = "green" if one.as_expected() else "bold red"
+        style = "green" if one.as_expected else "bold red"
         verdict = f"[{style}]{escape(verdict)}[/]"
     fraction = one.found["fraction"]
     return (

@@ -1,5 +1,6 @@
 """The demo's parts, run as it runs them, with the real judge: a site, a course, students over HTTP."""
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,7 @@ def test_solutions_get_the_verdicts_that_they_name(running: site.Site, passwords
                 time.sleep(0.2)
                 running.supervisor.watch()
                 submitted[-1].look()
-            assert submitted[-1].as_expected(), submitted[-1].found
+            assert submitted[-1].as_expected, submitted[-1].found
     assert [one.found["verdict"] for one in submitted] == [entry.expected.value for entry in chosen()]
     assert {one.found["state"] for one in submitted} == {"done"}
     # Nothing was timed, so that nobody stands on the board, which anybody may see.
@@ -96,3 +97,32 @@ def test_a_solution_must_name_its_verdict(tmp_path: Path) -> None:
     (folder / "naive.py").write_text("import torch\n" * 20 + "# solmark: verdict=accepted\n")
     with pytest.raises(HeaderError, match=r"naive\.py"):
         entries(tmp_path, ["track/slug"])
+
+
+@pytest.mark.parametrize(
+    ("expected", "verdict", "tests", "hidden", "right"),
+    [
+        ("accepted", "accepted", [], None, True),
+        ("accepted", "wrong_answer", [], None, False),
+        ("accepted", "unstable_timing", ["accepted", None], True, True),
+        ("accepted", "unstable_timing", ["accepted"], False, False),
+        ("accepted", "unstable_timing", ["accepted", "wrong_answer"], True, False),
+        ("accepted", "unstable_timing", [None], None, False),
+        ("wrong_answer", "unstable_timing", ["accepted"], True, False),
+        ("wrong_answer", "runtime_error", [], None, True),
+        ("wrong_answer", "overlap", [], None, False),
+        ("wrong_answer", "grader_error", [], None, False),
+    ],
+)
+def test_time_alone_never_decides_whether_a_verdict_is_as_expected(
+    expected: str, verdict: str, tests: list[str | None], hidden: bool | None, right: bool
+) -> None:
+    report = {"tests": [{"verdict": test} for test in tests], "hidden": {"passed": hidden}}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=report))
+    entry = dataclasses.replace(chosen()[0], expected=Verdict(expected))
+    with httpx.Client(transport=transport, base_url="http://server/") as client:
+        submitted = Submitted(client, entry, {"id": "x", "final": False, "verdict": None})
+        submitted.learn({"id": "x", "final": False, "verdict": None})
+        assert not submitted.as_expected
+        submitted.learn({"id": "x", "final": True, "verdict": verdict})
+        assert submitted.as_expected is right

@@ -26,6 +26,8 @@ class Options:
     target: str = "cpu"
     repeats: int = 0
     """Whole sessions of the best solution, to see their spread; needs a calibrated machine."""
+    grade: bool = True
+    """Without it everything is looked at that needs no sandbox."""
     only: Callable[[Solution], bool] = lambda _solution: True
     """Which solutions are graded."""
 
@@ -77,12 +79,14 @@ def _adapter(source: bytes) -> Finding:
 
 def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     grader = Grader(assignment, options.backend, options.hardware, options.target)
-    for name, files in _starters(assignment).items():
+    for name, files in _starters(assignment).items() if options.grade else ():
         yield gradings.of_starter(grader, name, files)
     root = solutions.folder(assignment)
     found, faults = solutions.read(root)
     yield from faults
     yield from solutions.inventory(found, root)
+    if not options.grade:
+        return
     for solution in filter(options.only, found):
         finding, _ = gradings.of_solution(grader, solution)
         yield finding

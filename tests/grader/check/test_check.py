@@ -1,0 +1,187 @@
+"""`solmark check` on scaffolded assignments: they pass, and each thing that is broken is named."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from grader.check import run
+from grader.check.finding import Finding, State
+from grader.cli.main import app
+from grader.sandbox import registry
+from grader.scaffold.make import KINDS, ScaffoldError, make
+
+TOML, TASK = "assignment.toml", "task.py"
+
+
+@pytest.fixture
+def scaffold(tmp_path: Path) -> Callable[[str], Path]:
+    """`scaffold(kind)`: the folder of a fresh assignment of that kind."""
+
+    def write(kind: str) -> Path:
+        make("demo/new-one", kind, tmp_path, "1.1")
+        return tmp_path / "assignments" / "demo" / "new-one"
+
+    return write
+
+
+@pytest.fixture
+def reference(tmp_path: Path) -> Path:
+    return tmp_path / "reference" / "demo" / "new-one"
+
+
+def checked(root: Path, *labels: str) -> list[Finding]:
+    """All findings; of the solutions those with one of these labels are graded."""
+    options = run.Options(
+        registry.choose("bubblewrap"), grade=bool(labels), only=lambda solution: solution.label in labels
+    )
+    return list(run.check(root, options))
+
+
+def failing(findings: list[Finding]) -> list[str]:
+    return [f"{one.subject}: {one.text}" for one in findings if one.state is State.FAILS]
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"),
+    [
+        ("function", ["solution.py"]),
+        ("dialogue", ["solution.py", "wrong/returns_a_set.py"]),
+    ],
+)
+def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, labels: list[str]) -> None:
+    findings = checked(scaffold(kind), *labels)
+    assert failing(findings) == []
+    assert run.passed(findings)
+    graded = {one.subject for one in findings if one.seconds is not None}
+    assert graded == {"starter/solution.py", *labels}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "wanted"),
+    [
+        (TASK, "dram_bytes=8.0", "dram_bytes=9.0", "must be touched"),
+        (TASK, "    elements = params", "    _ = oracle\n    elements = params", "calls the oracle"),
+        (TASK, 'inputs["x"].double()', 'inputs["z"].double()', "KeyError"),
+        (
+            TOML,
+            "worst_row = 1e-7, mean_row = 1e-7, worst_element = 1e-4",
+            "worst_row = 1e-2, mean_row = 1e-2, worst_element = 1.0",
+            "lower precision: accepted: y in timed",
+        ),
+        (
+            TOML,
+            "worst_row = 1e-7, mean_row = 1e-7",
+            "worst_row = 1e-9, mean_row = 1e-9",
+            "rounded once, is refused",
+        ),
+        (TOML, "rows = 3, columns = 5", "rows = 300, columns = 50", "by brute force"),
+        ("README.zh.md", "8 字节", "9 字节", "the numbers differ"),
+        ("README.zh.md", "## 常见错误", "常见错误", "the headings differ"),
+        ("README.md", "## Bound", "## Bound\n\n![](figures/none.svg)", "figures/none.svg does not exist"),
+    ],
+)
+def test_what_does_not_hold_is_named(
+    scaffold: Callable[[str], Path], file: str, old: str, new: str, wanted: str
+) -> None:
+    root = scaffold("function")
+    change(root / file, old, new)
+    assert any(wanted in text for text in failing(checked(root)))
+
+
+def test_a_cost_below_what_must_be_touched_is_a_warning(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("function")
+    change(root / TASK, "dram_bytes=8.0", "dram_bytes=4.0")
+    findings = checked(root)
+    assert failing(findings) == []
+    assert any(one.state is State.WARNING and "60 of 120 bytes" in one.text for one in findings)
+
+
+def test_solutions_are_counted_and_must_name_their_verdict(
+    scaffold: Callable[[str], Path], reference: Path
+) -> None:
+    root = scaffold("function")
+    (reference / "naive.py").unlink()
+    (reference / "wrong" / "cheat_skips_calls.py").unlink()
+    (reference / "wrong" / "forgets_the_factor.py").write_text("def solve(): ...\n")
+    (reference / "wrong" / "changes_its_input.py").write_text("# solmark: verdict=wrong\n# A bug.\n")
+    (reference / "library.py").write_text("# solmark: verdict=accepted\n# solmark: with=missing.py\n")
+    (reference / "wrong" / "reads_past_the_end.py").write_text("# solmark: verdict=accepted\n# A bug.\n")
+    texts = failing(checked(root))
+    for wanted in (
+        "there is no naive solution",
+        "1 named cheat_*; 2 are needed",
+        "wrong/forgets_the_factor.py: its first ten lines must hold",
+        "wrong/changes_its_input.py: 'wrong' is not a valid Verdict",
+        "library.py: with=missing.py: there is no such file",
+        "one under wrong/ names verdict=accepted",
+        "5 wrong ones with 5 bugs; 6",
+    ):
+        assert any(wanted in text for text in texts), (wanted, texts)
+
+
+def test_a_solution_with_another_verdict_fails_and_so_does_a_starter_that_passes(
+    scaffold: Callable[[str], Path], reference: Path
+) -> None:
+    root = scaffold("dialogue")
+    (root / "starter" / "solution.py").write_text((reference / "naive.py").read_text())
+    wrong = reference / "wrong" / "counts_from_one.py"
+    wrong.write_text(wrong.read_text().replace("+ 1", ""))
+    texts = failing(checked(root, "wrong/counts_from_one.py"))
+    assert any(text.startswith("wrong/counts_from_one.py: accepted, not wrong_answer") for text in texts), (
+        texts
+    )
+    assert any("starter/solution.py: passes few" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("def answer(module, method, message, regions):\n    return 1\n", ""),
+        ("def answer(module, method, message):\n    return 1\n", "takes four arguments"),
+        ("def reply(): ...\n", "defines no answer"),
+        ("def answer(:\n", "is no Python"),
+    ],
+)
+def test_an_adapter_is_read_and_not_run(scaffold: Callable[[str], Path], source: str, wanted: str) -> None:
+    root = scaffold("dialogue")
+    (root / "adapter.py").write_text(source)
+    texts = failing(checked(root))
+    assert texts == [] if not wanted else [text for text in texts if wanted in text] == texts != []
+
+
+def test_hidden_cases_must_be_there(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("dialogue")
+    (root / "hidden" / "cases.toml").unlink()
+    assert any("no hidden cases" in text for text in failing(checked(root)))
+
+
+@pytest.mark.parametrize("name", ["NoSlug", "a/b/c", "../x/y", "a/B", ""])
+def test_a_name_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ScaffoldError, match="track/slug"):
+        make(name, "function", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    made = runner.invoke(app, ["new", "demo/new-one", "--kind", "dialogue"])
+    assert made.exit_code == 0, made.output
+    assert len(made.output.splitlines()) == len(KINDS["dialogue"]) + 1
+    assert runner.invoke(app, ["new", "demo/new-one"]).exit_code == 2
+    assert runner.invoke(app, ["new", "demo/other", "--kind", "collective"]).exit_code == 2
+    change(tmp_path / "assignments/demo/new-one/assignment.toml", 'kind = "dialogue"', 'kind = "dialog"')
+    broken = runner.invoke(app, ["check", "demo/new-one"])
+    assert broken.exit_code == 1
+    assert "dialogue" in broken.output
+    assert runner.invoke(app, ["check"]).exit_code == 2
+    assert runner.invoke(app, ["check", "demo/new-one", "--all"]).exit_code == 2
+    assert runner.invoke(app, ["check", "demo/nothing-like-it"]).exit_code == 2

@@ -25,6 +25,7 @@ from server.app import create_app
 from server.blobs import BlobStore
 from server.courses import service as courses
 from server.db.base import Base
+from server.db.migrate import upgrade
 from server.db.session import Database
 from server.embedded import Supervisor, start_broker
 from server.grading import service as grading
@@ -197,11 +198,12 @@ def _opened(folder: Path, database_url: str, bundle: Bundle) -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, bundle: Bundle) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory, bundle: Bundle) -> Iterator[Stage]:
     """The site of a module, on SQLite, with one worker."""
     folder = tmp_path_factory.mktemp("stage")
-    shutil.copyfile(sqlite_template, folder / "solmark.db")
-    with _opened(folder, f"sqlite:///{folder / 'solmark.db'}", bundle) as opened:
+    url = f"sqlite:///{folder / 'solmark.db'}"
+    upgrade(url)
+    with _opened(folder, url, bundle) as opened:
         opened.worker("first")
         yield opened
 

@@ -6,10 +6,15 @@ make its inputs again would not have to read them, so nothing is tiled, shared o
 
 Values are made in pieces that stay in a core's cache and written once: about 2 ns an element of float32 on
 one core. The same seed gives the same values whatever the strides of the tensor.
+
+Tensors on a device are not filled at once: a recorder (`recording`) takes down what is asked, and the judge
+has all slots filled by one kernel, so that nothing can run in between. Their values are others than on a CPU.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -23,6 +28,47 @@ _PIECE = 32768
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]] | np.ndarray[Any, np.dtype[np.float64]]"
 
 
+class Recorder(Protocol):
+    """Takes down fills of tensors on a device, with the same meaning as the functions of this module."""
+
+    def uniform(self, tensor: "torch.Tensor", seed: int, label: str, low: float, high: float) -> None:
+        """See `uniform`."""
+        ...
+
+    def rows(
+        self, tensor: "torch.Tensor", seed: int, label: str, exponent: float, heavy: float, outliers: float
+    ) -> None:
+        """See `rows`."""
+        ...
+
+    def integers(self, tensor: "torch.Tensor", seed: int, label: str, low: int, high: int) -> None:
+        """See `integers`."""
+        ...
+
+
+_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """Within, fills of tensors that do not lie in the CPU's memory go to the recorder."""
+    token = _recorder.set(recorder)
+    try:
+        yield
+    finally:
+        _recorder.reset(token)
+
+
+def _recorded(tensor: "torch.Tensor") -> Recorder | None:
+    """Who takes down a fill of this tensor; None for one of the CPU's. Raises TypeError if nobody does."""
+    if tensor.device.type == "cpu":
+        return None
+    recorder = _recorder.get()
+    if recorder is None:
+        raise TypeError(f"a tensor on {tensor.device} is filled within a timed round only")
+    return recorder
+
+
 def generator(seed: int, label: str) -> np.random.Generator:
     """Generator that depends on all 128 bits of `seed` and on `label`; raises ValueError for other seeds."""
     if not 0 <= seed < 1 << SEED_BITS:
@@ -32,7 +78,10 @@ def generator(seed: int, label: str) -> np.random.Generator:
 
 
 def uniform(tensor: "torch.Tensor", seed: int, label: str, low: float = -1.0, high: float = 1.0) -> None:
-    """Fill a floating-point CPU tensor with values spread evenly over [low, high]."""
+    """Fill a floating-point tensor with values spread evenly over [low, high]."""
+    if (recorder := _recorded(tensor)) is not None:
+        recorder.uniform(tensor, seed, label, low, high)
+        return
     rows = _rows_of(tensor)
     scale = np.full((rows, 1), high - low)
     _write(tensor, generator(seed, label), scale, np.full((rows, 1), (low + high) / 2))
@@ -47,12 +96,15 @@ def rows(
     heavy: float = 1 / 16,
     outliers: float = 1 / 4096,
 ) -> None:
-    """Fill a floating-point CPU tensor so that no statistic of a row (last dimension) can be guessed.
+    """Fill a floating-point tensor so that no statistic of a row (last dimension) can be guessed.
 
     Each row is uniform, has a random scale of 2^-exponent to 2^exponent, and is shifted by up to its scale;
     a share `heavy` of the rows is 8 times larger. A share `outliers` of all elements, at random places, is
     multiplied by 4 to 16. No magnitude exceeds 2^(exponent + 1) * 8 * 16: float16 holds the default.
     """
+    if (recorder := _recorded(tensor)) is not None:
+        recorder.rows(tensor, seed, label, exponent, heavy, outliers)
+        return
     random = generator(seed, label)
     count = _rows_of(tensor)
     scale = np.exp2(random.uniform(-exponent, exponent, (count, 1)))
@@ -65,7 +117,10 @@ def rows(
 
 
 def integers(tensor: "torch.Tensor", seed: int, label: str, low: int, high: int) -> None:
-    """Fill an integer or boolean CPU tensor with integers spread evenly over [low, high], ends included."""
+    """Fill an integer or boolean tensor with integers spread evenly over [low, high], ends included."""
+    if (recorder := _recorded(tensor)) is not None:
+        recorder.integers(tensor, seed, label, low, high)
+        return
     import torch
 
     random = generator(seed, label)

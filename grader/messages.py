@@ -138,8 +138,8 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "构建超过了 {seconds} 秒。请检查是否有无法停止展开的模板或宏。",
     ),
     "no_compiler": (
-        "This machine has no C++ compiler (g++).",
-        "这台机器没有 C++ 编译器（g++）。",
+        "This machine has no compiler {detail}.",
+        "这台机器没有编译器 {detail}。",
     ),
     "artifact_size": (
         "The compiled program is larger than {limit} bytes. Do not put large tables into the source.",
@@ -245,6 +245,18 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     "memory": (
         "The program needed more memory than the limit of {limit} MiB.",
         "程序需要的内存超过了 {limit} MiB 的限制。",
+    ),
+    "device_memory": (
+        "The device had no memory left for what the code asked: {detail}",
+        "设备内存不足，无法满足代码的请求：{detail}",
+    ),
+    "cuda": (
+        "CUDA reported an error: {detail}. Often an index is out of range: try compute-sanitizer.",
+        "CUDA 报告了错误：{detail}。常见原因是下标越界：请用 compute-sanitizer 在小规模用例上检查。",
+    ),
+    "eager": (
+        "The calls could not be captured in a CUDA graph ({detail}): each was launched by itself, which counts.",
+        "无法把一轮中的调用捕获为 CUDA graph（{detail}），因此逐次启动，启动开销计入时间。",
     ),
     "output": (
         "The program printed more than {limit} bytes. Remove the prints from loops.",

@@ -31,10 +31,11 @@ from grader.contract import (
 from grader.hardware.profile import Hardware
 from grader.judge import cores, environment, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.gpu.device import Device
 from grader.judge.messages import clean, line, shorten
 from grader.judge.phases import build, hidden, public, timed
 from grader.judge.phases.context import Context, Ended, Findings
-from grader.judge.prepare import Plan, prepare
+from grader.judge.prepare import Plan, on_device, prepare
 from grader.judge.progress import Progress
 from grader.judge.sandboxes import Sandboxes
 from grader.judge.supervisor import Supervisor
@@ -95,6 +96,7 @@ class _Session:
         self._score: Score | None = None
         self._supervisor = Supervisor()
         self._sandboxes: Sandboxes | None = None
+        self._device: Device | None = None
         self._trace = ""
 
     def run(self) -> Report:
@@ -134,6 +136,8 @@ class _Session:
             self._check_identity()
             plan = prepare(job, self._assignment, self._files, self._seed, self._supervisor.watch)
             self._plan = plan
+            if on_device(job.target.hardware):
+                self._device = Device.open(job.target.hardware)
             sandboxes = Sandboxes(
                 self._backend,
                 plan.limits,
@@ -141,6 +145,7 @@ class _Session:
                 plan.language,
                 self._supervisor,
                 cores.choose().candidate,
+                self._device,
             )
             self._sandboxes = sandboxes
             context = Context(
@@ -216,13 +221,17 @@ class _Session:
 
     def _close(self) -> tuple[Verdict, Text] | None:
         """End every sandbox; a verdict if something of one is left."""
-        if self._sandboxes is None:
-            return None
         try:
-            self._sandboxes.close()
+            if self._sandboxes is not None:
+                self._sandboxes.close()
+            if self._device is not None:
+                self._device.check_clean()
         except SandboxError as error:
             self._trace += traceback.format_exc()
             return Verdict.GRADER_ERROR, text("grader_fault", what=_first_line(str(error)))
+        finally:
+            if self._device is not None:
+                self._device.close()
         return None
 
     def _report(self, verdict: Verdict, message: Text, started: float, seconds: float) -> Report:
@@ -254,6 +263,8 @@ class _Session:
                 node=self._node,
                 freezer=findings.freezer,
                 versions=findings.versions,
+                device=self._device,
+                reading=findings.reading,
             ),
             staff=StaffDetail(
                 seed=self._seed.hex(),

@@ -1,5 +1,6 @@
 """The shared memory as the candidate sees it, and the tensors that the judge has placed in it."""
 
+import ctypes
 import mmap
 import os
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ class Arena:
     def __init__(self) -> None:
         self.size = os.fstat(DESCRIPTOR).st_size
         self.memory = mmap.mmap(DESCRIPTOR, self.size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
 
     def arguments(self, slots: Slots) -> "list[tuple[torch.Tensor, ...]]":
         """For each slot its tensors, each with a storage of its own."""

@@ -1,8 +1,9 @@
-"""Compiles a C++ submission together with our runner into one shared object."""
+"""Compiles a C++ or CUDA submission together with our runner into one shared object."""
 
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from .failures import SubmissionError
 FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-Wall", "-fmax-errors=50",
 )  # fmt: skip
+CUDA_FLAGS = ("-std=c++17", "-O3", "-lineinfo", "-shared", "-Xcompiler", "-fPIC,-Wall", "-Xptxas", "-v")
+"""Besides the architecture, which only the judge knows: no device is needed for building."""
+_CUDA_PLACES = "/usr/local/cuda/bin:/opt/cuda/bin"
 
 
 @dataclass(frozen=True)
@@ -22,14 +26,17 @@ class Built:
     artifact: str
 
 
-def build(folder: str, entry: str, artifact: str, log_bytes: int) -> Built:
-    """Compile `entry` and every other `.cpp` of the folder; headers are found beside them."""
-    compiler = shutil.which("g++")
+def build(folder: str, entry: str, artifact: str, log_bytes: int, flags: Sequence[str] = ()) -> Built:
+    """Compile `entry` and every other file of its kind in the folder; headers are found beside them."""
+    suffix = Path(entry).suffix
+    compiler = _nvcc() if suffix == ".cu" else shutil.which("g++")
     if compiler is None:
-        raise SubmissionError("no_compiler")
+        raise SubmissionError("no_compiler", "nvcc" if suffix == ".cu" else "g++")
     ours = Path(__file__).parent
-    sources = [entry, *sorted(path.name for path in Path(folder).glob("*.cpp") if path.name != entry)]
-    command = [compiler, *FLAGS, f"-I{ours}", "-I.", *sources, str(ours / "runner.cpp"), "-o", artifact]
+    common = CUDA_FLAGS if suffix == ".cu" else FLAGS
+    sources = [entry, *sorted(path.name for path in Path(folder).glob(f"*{suffix}") if path.name != entry)]
+    options = [*common, *flags, f"-I{ours}", "-I."]
+    command = [compiler, *options, *sources, str(ours / f"runner{suffix}"), "-o", artifact]
     process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -37,6 +44,10 @@ def build(folder: str, entry: str, artifact: str, log_bytes: int) -> Built:
     log = _drain(process.stdout.fileno(), log_bytes)
     process.stdout.close()
     return Built(process.wait(), log, artifact)
+
+
+def _nvcc() -> str | None:
+    return shutil.which("nvcc", path=f"{os.environ.get('PATH', os.defpath)}:{_CUDA_PLACES}")
 
 
 def _drain(descriptor: int, limit: int) -> bytes:

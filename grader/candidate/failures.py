@@ -24,6 +24,10 @@ def of_exception(error: BaseException, folder: str, kind: str) -> SubmissionErro
         return SubmissionError("exit", str(error.code if error.code is not None else 0))
     if out_of_memory(error):
         return SubmissionError("memory", _describe(error, folder))
+    if type(error).__name__ == "OutOfMemoryError":
+        return SubmissionError("device_memory", _describe(error, folder))
+    if type(error).__name__ == "AcceleratorError" or str(error).startswith("CUDA error"):
+        return SubmissionError("cuda", str(error).partition("\n")[0])
     return SubmissionError(kind, _describe(error, folder))
 
 

@@ -10,11 +10,14 @@ from typing import Any
 from . import frames
 from .arena import Arena, Slots
 from .compiler import build
+from .device import DeviceArena
 from .dialogue import Dialogue
 from .failures import SubmissionError
+from .graph_code import GraphCode
 from .native_code import NativeCode
 from .python_code import PythonCode
 
+NATIVE = ("cpp", "cuda")
 FOLDER = "/tmp/submission"  # noqa: S108 (a tmpfs of this sandbox alone)
 ARTIFACT = "/tmp/submission.so"  # noqa: S108
 ADAPTER = "/tmp/solmark_adapter.py"  # noqa: S108
@@ -23,11 +26,16 @@ ADAPTER = "/tmp/solmark_adapter.py"  # noqa: S108
 class Harness:
     """One submission, from its files to its calls."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, device_bytes: int) -> None:
         self._arena = Arena()
-        self._code = (
-            NativeCode(self._arena, ARTIFACT) if language == "cpp" else PythonCode(self._arena, FOLDER)
-        )
+        tensors = DeviceArena(device_bytes) if device_bytes else self._arena
+        self._code: NativeCode | PythonCode
+        if language in NATIVE:
+            self._code = NativeCode(tensors, ARTIFACT)
+        elif device_bytes:
+            self._code = GraphCode(tensors, FOLDER)
+        else:
+            self._code = PythonCode(tensors, FOLDER)
         self._dialogue = Dialogue(self._arena, FOLDER, ADAPTER)
         Path(FOLDER).mkdir(exist_ok=True)
 
@@ -62,8 +70,8 @@ class Harness:
             self._code.call(command["slot"])
             frames.send({"type": "called", "id": identity})
         elif kind == "arm":
-            self._code.prepare_round()
-            frames.send({"type": "armed", "id": identity})
+            remark = self._code.prepare_round(command["calls"])
+            frames.send({"type": "armed", "id": identity, "remark": remark})
             self._code.round(command["calls"])
         elif kind == "open":
             self._dialogue.open(command["regions"])
@@ -76,7 +84,7 @@ class Harness:
             self._build(command)
 
     def _build(self, command: dict[str, Any]) -> None:
-        built = build(FOLDER, command["file"], ARTIFACT, command["log_bytes"])
+        built = build(FOLDER, command["file"], ARTIFACT, command["log_bytes"], command["flags"])
         artifact = Path(ARTIFACT).read_bytes() if built.status == 0 else b""
         if len(artifact) > command["artifact_bytes"]:
             raise SubmissionError("artifact_size")
@@ -95,14 +103,17 @@ class Harness:
         )
 
 
-def _versions(language: str) -> dict[str, str]:
+def _versions(language: str, *, on_device: bool) -> dict[str, str]:
     """Import what the language needs, before any student code and outside any limit on it."""
     versions = {"python": platform.python_version(), "torch": "", "triton": ""}
-    if language != "cpp":
+    if language not in NATIVE:
         import torch
 
         torch.set_num_threads(len(os.sched_getaffinity(0)))
         versions["torch"] = str(torch.__version__)
+        if on_device:
+            torch.zeros(1, device="cuda")
+            torch.cuda.synchronize()
     if language == "triton":
         import triton  # type: ignore[import-untyped,unused-ignore]
 
@@ -110,13 +121,13 @@ def _versions(language: str) -> dict[str, str]:
     return versions
 
 
-def main(language: str) -> None:
-    """Start, say so, obey."""
-    versions = _versions(language)
-    harness = Harness(language)
+def main(language: str, device_bytes: int) -> None:
+    """Start, say so, obey. `device_bytes`: size of the arena on a device, 0 where there is none."""
+    versions = _versions(language, on_device=device_bytes > 0)
+    harness = Harness(language, device_bytes)
     frames.send({"type": "ready", **versions})
     harness.run()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

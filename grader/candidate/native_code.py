@@ -4,6 +4,7 @@ import ctypes
 from pathlib import Path
 
 from .arena import Arena, Slots
+from .device import DeviceArena
 from .failures import SubmissionError
 from .frames import ANSWERS, COMMANDS
 
@@ -12,7 +13,7 @@ _DTYPES = (
     "int64", "int32", "int16", "int8", "uint8", "bool",
 )  # fmt: skip
 _ROLES = ("in", "out", "inout")
-_OK, _STATUS, _EXCEPTION, _CHANNEL = range(4)
+_OK, _STATUS, _EXCEPTION, _CHANNEL, _CUDA = range(5)
 
 
 class _Tensor(ctypes.Structure):
@@ -48,8 +49,11 @@ class _Scalar(ctypes.Structure):
 class NativeCode:
     """A loaded shared object and the descriptors of the current case."""
 
-    def __init__(self, arena: Arena, artifact: str) -> None:
-        self._base = ctypes.addressof(ctypes.c_char.from_buffer(arena.memory))
+    def __init__(self, arena: Arena | DeviceArena, artifact: str) -> None:
+        self._base = arena.address
+        self._on_device = isinstance(arena, DeviceArena)
+        self._captured = 0
+        self._reason = ""
         self._artifact = artifact
         self._library: ctypes.CDLL | None = None
         self._solve = ctypes.c_void_p()
@@ -71,6 +75,7 @@ class NativeCode:
     def bind(self, slots: Slots, entry: str) -> None:
         """Make the descriptors of every slot; shapes, strides and names are shared by all of them."""
         self._find(entry)
+        self._captured = 0
         shared = []
         for placed in slots.tensors:
             dimensions = len(placed.shape)
@@ -108,8 +113,22 @@ class NativeCode:
         ctypes.CDLL(None).fflush(None)
         self._check(outcome, status.value)
 
-    def prepare_round(self) -> None:
-        """Nothing to do: no interpreter runs within a round."""
+    def prepare_round(self, calls: int) -> str:
+        """On a device capture the calls, if they are not yet; why they could not be, if so."""
+        if not self._on_device or calls == self._captured:
+            return self._reason
+        assert self._library is not None
+        status = ctypes.c_int()
+        outcome = self._library.solmark_runner_capture(
+            self._solve, self._tensors, self._per_slot, self._scalars, len(self._scalars),
+            ctypes.c_long(calls), ctypes.byref(status),
+        )  # fmt: skip
+        self._captured, self._reason = calls, ""
+        if outcome == _CUDA:
+            self._reason = self._text()
+        else:
+            self._check(outcome, status.value)
+        return self._reason
 
     def round(self, calls: int) -> None:
         """Wait for `go`, make the calls, answer `done`, all in the runner."""
@@ -132,10 +151,17 @@ class NativeCode:
     def _check(self, outcome: int, status: int) -> None:
         if outcome == _STATUS:
             raise SubmissionError("status", number=status)
+        if outcome == _CUDA:
+            what = self._text()
+            raise SubmissionError("device_memory" if "MemoryAllocation" in what else "cuda", what)
         if outcome == _EXCEPTION:
-            assert self._library is not None
-            what = self._library.solmark_runner_text().decode("utf-8", "replace")
+            what = self._text()
             raise SubmissionError("memory" if what == "std::bad_alloc" else "exception", what)
+
+    def _text(self) -> str:
+        assert self._library is not None
+        said: bytes = self._library.solmark_runner_text()
+        return said.decode("utf-8", "replace")
 
 
 def _elements_spanned(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from .arena import Arena, Slots
+from .device import DeviceArena
 from .failures import SubmissionError, of_exception
 from .frames import ANSWERS, COMMANDS, DONE, GO, NONCE, ROUND_FRAME
 
@@ -17,7 +18,7 @@ from .frames import ANSWERS, COMMANDS, DONE, GO, NONCE, ROUND_FRAME
 class PythonCode:
     """A loaded module and the argument lists of the current case."""
 
-    def __init__(self, arena: Arena, folder: str) -> None:
+    def __init__(self, arena: Arena | DeviceArena, folder: str) -> None:
         self._arena = arena
         self._folder = folder
         self._module: ModuleType | None = None
@@ -68,13 +69,14 @@ class PythonCode:
         finally:
             _flush()
         if result is not None:
-            raise _returned(result)
+            raise returned(result)
 
-    def prepare_round(self) -> None:
-        """Nothing of ours may start to run between fill and `done`."""
+    def prepare_round(self, calls: int) -> str:  # noqa: ARG002 (the same door as that of other languages)
+        """Nothing of ours may start to run between fill and `done`. No remark for the author."""
         gc.collect()
         gc.freeze()
         gc.disable()
+        return ""
 
     def round(self, calls: int) -> None:
         """Wait for `go`, make the calls, answer `done`."""
@@ -87,11 +89,11 @@ class PythonCode:
             if scalars:
                 for arguments in rows:
                     if (result := solve(*arguments, **scalars)) is not None:
-                        raise _returned(result)
+                        raise returned(result)
             else:
                 for arguments in rows:
                     if (result := solve(*arguments)) is not None:
-                        raise _returned(result)
+                        raise returned(result)
         except BaseException as error:
             raise self._failure(error) from error
         finally:
@@ -114,7 +116,8 @@ class PythonCode:
         return of_exception(error, self._folder, "exception")
 
 
-def _returned(result: object) -> SubmissionError:
+def returned(result: object) -> SubmissionError:
+    """The failure of a function that returns a value."""
     shape = getattr(result, "shape", None)
     detail = type(result).__name__
     return SubmissionError("returned", f"{detail} of shape {tuple(shape)}" if shape is not None else detail)

@@ -1,4 +1,4 @@
-"""Memory that judge and candidate share: a sealed memfd, and the judge's views into it.
+"""Memory that slots lie in: the judge's views into any such, and a sealed memfd shared with a candidate.
 
 The seals come before the candidate does: it can neither shrink the file under the judge (SIGBUS) nor forbid
 the judge to write. What lies in it is the candidate's to change at any time, so whatever decides a verdict
@@ -24,44 +24,12 @@ _MAP_LOCKED = 0x2000
 """Linux's MAP_LOCKED, which the `mmap` module does not name."""
 
 
-class Arena:
-    """`size` bytes of shared memory, zeroed, prefaulted, and locked where the system allows it."""
-
-    def __init__(self, size: int) -> None:
-        self.size = max(PAGE, -(-size // PAGE) * PAGE)
-        self.descriptor = os.memfd_create("solmark-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            os.ftruncate(self.descriptor, self.size)
-            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
-            self._map: mmap.mmap | None = self._mapping()
-        except BaseException:
-            os.close(self.descriptor)
-            raise
-        self._bytes: torch.Tensor | None = None
-
-    def _mapping(self) -> mmap.mmap:
-        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
-        try:
-            return mmap.mmap(self.descriptor, self.size, flags=flags | _MAP_LOCKED)
-        except OSError:  # The limit on locked memory.
-            return mmap.mmap(self.descriptor, self.size, flags=flags)
+class Memory:
+    """Tensors, poison and canaries in memory laid out by `layout.plan`; subclasses say where it lies."""
 
     def bytes(self) -> "torch.Tensor":
-        """The whole arena as uint8."""
-        import torch
-
-        if self._bytes is None:
-            if self._map is None:
-                raise ValueError("the arena is closed")
-            self._bytes = torch.frombuffer(self._map, dtype=torch.uint8)
-        return self._bytes
-
-    def read(self, start: int, size: int) -> builtins.bytes:
-        """A copy of `size` bytes from `start` on."""
-        if self._map is None or not 0 <= start <= start + size <= self.size:
-            raise ValueError(f"{size} bytes from {start} do not lie in an arena of {self.size}")
-        return self._map[start : start + size]
+        """All of it as uint8, on the device where it lies."""
+        raise NotImplementedError
 
     def tensors(self, slot: SlotLayout) -> "dict[str, torch.Tensor]":
         """Views of all tensors of a slot, by name."""
@@ -76,7 +44,7 @@ class Arena:
         tensor = placement.tensor
         dtype: torch.dtype = getattr(torch, tensor.dtype)
         if tensor.elements == 0:
-            return torch.empty((len(slots), *tensor.shape), dtype=dtype)
+            return torch.empty((len(slots), *tensor.shape), dtype=dtype, device=self.bytes().device)
         item = ITEM_BYTES[tensor.dtype]
         return (
             self.bytes()
@@ -132,7 +100,7 @@ class Arena:
         for placement in slots[0].plan.placements:
             if not _has_gaps(placement.tensor) or placement.tensor.alias_of is not None:
                 continue
-            gaps = _gap_bytes(placement.tensor)
+            gaps = _gap_bytes(placement.tensor).to(self.bytes().device)
             span = self._span(slots, placement.start, placement.end)
             wrong = ((span != poison.CANARY) & gaps).any(1)
             for index in wrong.nonzero().flatten().tolist():
@@ -142,6 +110,46 @@ class Arena:
         """Bytes [begin, end) of consecutive slots as a view [len(slots), end - begin]."""
         stride = slots[0].plan.stride
         return self.bytes().as_strided((len(slots), end - begin), (stride, 1), slots[0].start + begin)
+
+
+class Arena(Memory):
+    """`size` bytes of shared memory, zeroed, prefaulted, and locked where the system allows it."""
+
+    def __init__(self, size: int) -> None:
+        self.size = max(PAGE, -(-size // PAGE) * PAGE)
+        self.descriptor = os.memfd_create("solmark-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.descriptor, self.size)
+            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
+            self._map: mmap.mmap | None = self._mapping()
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+        self._bytes: torch.Tensor | None = None
+
+    def _mapping(self) -> mmap.mmap:
+        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+        try:
+            return mmap.mmap(self.descriptor, self.size, flags=flags | _MAP_LOCKED)
+        except OSError:  # The limit on locked memory.
+            return mmap.mmap(self.descriptor, self.size, flags=flags)
+
+    def bytes(self) -> "torch.Tensor":
+        """The whole arena as uint8."""
+        import torch
+
+        if self._bytes is None:
+            if self._map is None:
+                raise ValueError("the arena is closed")
+            self._bytes = torch.frombuffer(self._map, dtype=torch.uint8)
+        return self._bytes
+
+    def read(self, start: int, size: int) -> builtins.bytes:
+        """A copy of `size` bytes from `start` on."""
+        if self._map is None or not 0 <= start <= start + size <= self.size:
+            raise ValueError(f"{size} bytes from {start} do not lie in an arena of {self.size}")
+        return self._map[start : start + size]
 
     def close(self) -> None:
         """Give the memory back; views that still live keep it until they go.

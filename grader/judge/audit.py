@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.contract import ErrorStats, FirstWrong
 from grader.judge import poison
+from grader.judge.gpu import rows as device_rows
 from grader.task import Slot, Tensor, Tolerance, outputs
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 18
 """Elements handled at once: float64 blocks of it stay in the last-level cache, and calls are few."""
+
+DEVICE_BLOCK = 1 << 26
+"""On a device: few launches count, not a cache."""
 
 EXACT = Tolerance(0.0, 0.0, 0.0)
 
@@ -168,10 +172,12 @@ def _rows(values: "torch.Tensor") -> "torch.Tensor":
     return values.reshape(1, 1) if values.dim() == 0 else values.reshape(-1, values.shape[-1])
 
 
-def _blocks(rows: int, columns: int) -> Iterator[tuple[slice, list[slice]]]:
-    """Groups of rows, each with its column blocks, of at most `BLOCK` elements a block."""
-    height = max(1, BLOCK // columns)
-    widths = [slice(at, min(at + BLOCK, columns)) for at in range(0, columns, BLOCK)]
+def _blocks(values: "torch.Tensor") -> Iterator[tuple[slice, list[slice]]]:
+    """Groups of rows of a matrix, each with its column blocks, of at most a block's elements."""
+    rows, columns = values.shape
+    block = DEVICE_BLOCK if values.is_cuda else BLOCK
+    height = max(1, block // columns)
+    widths = [slice(at, min(at + block, columns)) for at in range(0, columns, block)]
     for at in range(0, rows, height):
         yield slice(at, min(at + height, rows)), widths
 
@@ -182,9 +188,11 @@ def _close(result: Comparison, found: "torch.Tensor", expected: "torch.Tensor") 
 
     rows, columns = found.shape
     floor = _floor(found)
+    if device_rows.handles(found, expected):
+        return _close_on_device(result, found, expected, floor)
     worst_row = worst_element = total = 0.0
-    for group, widths in _blocks(rows, columns):
-        squares = torch.zeros(group.stop - group.start, dtype=torch.float64)
+    for group, widths in _blocks(found):
+        squares = torch.zeros(group.stop - group.start, dtype=torch.float64, device=found.device)
         reference = torch.zeros_like(squares)
         largest = torch.zeros_like(squares)
         for width in widths:
@@ -207,6 +215,26 @@ def _close(result: Comparison, found: "torch.Tensor", expected: "torch.Tensor") 
         total += float(errors.sum())
         worst_element = max(worst_element, float(largest.div_(scale).max()))
     return replace(result, worst_row=worst_row, mean_row=total / rows, worst_element=worst_element)
+
+
+def _close_on_device(
+    result: Comparison, found: "torch.Tensor", expected: "torch.Tensor", floor: float
+) -> Comparison:
+    """The same from one pass of a kernel."""
+    columns = found.shape[1]
+    squares, reference, largest, invalid = device_rows.sums(found, expected).unbind(1)
+    if bool(invalid.any()):
+        raise AuditError("the oracle's answer contains NaN")
+    if not bool(reference.isfinite().all()):
+        raise AuditError(f"the oracle's {result.output!r} overflows float64 when squared")
+    scale = (reference / columns).sqrt_().clamp_(min=floor)
+    errors = (squares / columns).sqrt_().div_(scale)
+    return replace(
+        result,
+        worst_row=float(errors.max()),
+        mean_row=float(errors.mean()),
+        worst_element=float((largest / scale).max()),
+    )
 
 
 def _difference(found: "torch.Tensor", expected: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
@@ -237,8 +265,7 @@ def _exact(result: Comparison, tensor: Tensor, found: "torch.Tensor", expected: 
     """Integers and bools: every element equal, and a bool's byte 0 or 1."""
     import torch
 
-    rows, columns = found.shape
-    for group, widths in _blocks(rows, columns):
+    for group, widths in _blocks(found):
         for width in widths:
             if not torch.equal(_whole(found[group, width], tensor), expected[group, width].to(torch.int64)):
                 return replace(result, worst_row=inf, mean_row=inf, worst_element=inf)
@@ -260,7 +287,7 @@ def _locate(
     wrong = unwritten = 0
     first: tuple[int, int] | None = None
     worst, worst_at = -1.0, (0, 0)
-    for group, widths in _blocks(*rows.shape):
+    for group, widths in _blocks(rows):
         scale = None if result.exact else _scale(wanted[group], _floor(found))
         for width in widths:
             block = rows[group, width]
@@ -298,7 +325,7 @@ def _scale(expected: "torch.Tensor", floor: float) -> "torch.Tensor":
     """Root mean square of each row (finite elements only), at least `floor`: (rows, 1)."""
     import torch
 
-    total = torch.zeros(len(expected), dtype=torch.float64)
+    total = torch.zeros(len(expected), dtype=torch.float64, device=expected.device)
     for at in range(0, expected.shape[1], BLOCK):
         block = expected[:, at : at + BLOCK].to(torch.float64)
         total += block.masked_fill(block.isinf(), 0.0).square_().sum(1)

@@ -1,14 +1,14 @@
-"""The build phase: C++ is compiled in a sandbox of its own, before the code ever runs.
+"""The build phase: C++ and CUDA are compiled in a sandbox of its own, before the code ever runs.
 
 The product comes back as bytes that the judge hands to later sandboxes and never loads itself.
 """
 
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.candidate.compiler import FLAGS
+from grader.candidate.compiler import CUDA_FLAGS, FLAGS
 from grader.contract import BuildResult, Language, Text, Verdict
 from grader.judge.client import BUILD_ARENA_BYTES, Client
 from grader.judge.failure import CandidateFailure
@@ -31,40 +31,41 @@ class Build:
     artifact: bytes = b""
 
 
-def compile_cpp(
+def compile_native(
     backend: Backend,
     limits: Limits,
     files: Mapping[str, bytes],
     entry_name: str,
     *,
+    language: Language = Language.CPP,
+    flags: Sequence[str] = (),
     seconds: float,
     cpus: frozenset[int] | None,
     supervisor: Supervisor,
 ) -> Build:
-    """Compile a C++ submission. Raises SandboxError."""
+    """Compile a C++ or CUDA submission, with `flags` beside the fixed ones. Raises SandboxError."""
     begin = time.monotonic()
     own = replace(limits, wall_seconds=seconds + 10, cpu_seconds=2 * seconds, memory_bytes=MEMORY_BYTES)
-    with Client.start(
-        backend, own, arena_bytes=BUILD_ARENA_BYTES, language=Language.CPP, cpus=cpus
-    ) as client:
+    with Client.start(backend, own, arena_bytes=BUILD_ARENA_BYTES, language=language, cpus=cpus) as client:
         supervisor.attach(client)
         try:
-            outcome = client.build(files, entry_name, seconds)
+            outcome = client.build(files, entry_name, seconds, flags)
         except CandidateFailure as failure:
             log = "".join(client.output())
-            return Build(_result(log, begin), failure.verdict, failure.text)
+            return Build(_result(language, flags, log, begin), failure.verdict, failure.text)
         finally:
             supervisor.detach(client)
-    result = _result(outcome.log.decode("utf-8", "replace"), begin)
+    result = _result(language, flags, outcome.log.decode("utf-8", "replace"), begin)
     if outcome.status == 0 and outcome.artifact:
         return Build(result, Verdict.ACCEPTED, artifact=outcome.artifact)
     return Build(result, Verdict.BUILD_ERROR, _refusal(outcome.status))
 
 
-def _result(log: str, begin: float) -> BuildResult:
-    command = " ".join(("g++", *FLAGS))
+def _result(language: Language, flags: Sequence[str], log: str, begin: float) -> BuildResult:
+    compiler, fixed = ("nvcc", CUDA_FLAGS) if language is Language.CUDA else ("g++", FLAGS)
+    command = " ".join((compiler, *fixed, *flags))
     return BuildResult(
-        language=Language.CPP,
+        language=language,
         command=command,
         log=clean(log, LOG_CHARS),
         seconds=time.monotonic() - begin,

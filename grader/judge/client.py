@@ -20,13 +20,15 @@ from grader.judge.arena import Arena
 from grader.judge.channel import Pipes, violation
 from grader.judge.exchange import Exchange, Sentence
 from grader.judge.failure import CandidateFailure
+from grader.judge.gpu.arena import DeviceArena
+from grader.judge.gpu.device import Device
 from grader.judge.layout import SlotLayout
 from grader.judge.messages import MAX_FRAME, Built, Done, Failed, Ready, Reply
 from grader.messages import text
 from grader.sandbox.base import MIB, Backend, Command, Limits, Process, SandboxError
 from grader.task import Scalar
 
-COMMANDS, ANSWERS, ARENA = 3, 4, 5
+COMMANDS, ANSWERS, ARENA, DEVICE_ARENA = 3, 4, 5, 6
 """Descriptors of the candidate."""
 INSIDE = "/solmark/candidate"
 """Where the harness lies in the sandbox."""
@@ -65,10 +67,19 @@ class Client:
     """Made by `start`. `process`, `arena` and `limits` are for the judge's other modules."""
 
     def __init__(
-        self, process: Process, pipes: Pipes, arena: Arena, limits: Limits, language: Language
+        self,
+        process: Process,
+        pipes: Pipes,
+        arena: Arena,
+        limits: Limits,
+        language: Language,
+        device_arena: DeviceArena | None = None,
     ) -> None:
         self.process = process
         self.arena = arena
+        self.device_arena = device_arena
+        self.remark = ""
+        """Why the calls of the last armed round could not be captured in a graph, if so."""
         self.limits = limits
         self.language = language
         self.versions: Ready | None = None
@@ -93,23 +104,40 @@ class Client:
         arena_bytes: int,
         language: Language,
         cpus: frozenset[int] | None = None,
+        device: Device | None = None,
+        device_bytes: int = 0,
     ) -> Self:
         """Start the harness in a fresh sandbox and return at once; `ready` waits for it.
 
-        Raises SandboxError.
+        With a `device` tensors lie in an arena of `device_bytes` there. Raises SandboxError.
         """
         arena = Arena(arena_bytes)
         pipes = Pipes.open()
+        device_arena: DeviceArena | None = None
         try:
+            if device is not None:
+                device_arena = DeviceArena(device_bytes)
+            shared = {} if device_arena is None else {DEVICE_ARENA: device_arena.descriptor}
+            size = 0 if device_arena is None else device_arena.size
             process = backend.start(
                 Command(
-                    argv=[sys.executable, "-I", "-B", "-u", f"{INSIDE}/__main__.py", language.value],
+                    argv=[
+                        sys.executable,
+                        "-I",
+                        "-B",
+                        "-u",
+                        f"{INSIDE}/__main__.py",
+                        language.value,
+                        str(size),
+                    ],
                     descriptors={
                         COMMANDS: pipes.commands_read,
                         ANSWERS: pipes.answers_write,
                         ARENA: arena.descriptor,
+                        **shared,
                     },
-                    environment=_environment(language, cpus),
+                    environment=_environment(language, cpus, interpreted=device is None),
+                    devices=() if device is None else device.nodes,
                     read_only={INSIDE: HARNESS},
                     cpus=cpus,
                 ),
@@ -118,9 +146,16 @@ class Client:
         except BaseException:
             pipes.close()
             arena.close()
+            if device_arena is not None:
+                device_arena.close()
             raise
         pipes.close_candidate_ends()
-        return cls(process, pipes, arena, limits, language)
+        return cls(process, pipes, arena, limits, language, device_arena)
+
+    @property
+    def memory(self) -> Arena | DeviceArena:
+        """Where the tensors of slots lie."""
+        return self.arena if self.device_arena is None else self.device_arena
 
     def ready(self, seconds: float = START_SECONDS) -> Ready:
         """Wait until the harness waits for work. No student code has come in yet: all failures are ours."""
@@ -150,13 +185,19 @@ class Client:
         message = {"type": "load", "entry": entry, "file": entry_name}
         self._exchange.ask(message, Done, _or_in(deadline, LOAD_SECONDS), _LOADING)
 
-    def build(self, files: Mapping[str, bytes], entry_name: str, seconds: float) -> BuildOutcome:
-        """Compile the files. The arena must have BUILD_ARENA_BYTES. Exceeding the time is a failure."""
+    def build(
+        self, files: Mapping[str, bytes], entry_name: str, seconds: float, flags: Sequence[str] = ()
+    ) -> BuildOutcome:
+        """Compile the files, with these flags added to the compiler's.
+
+        The arena must have BUILD_ARENA_BYTES. Exceeding the time is a failure.
+        """
         self.ready()
         self._send_files(files)
         message = {
             "type": "build",
             "file": entry_name,
+            "flags": list(flags),
             "log_bytes": LOG_BYTES,
             "artifact_bytes": ARTIFACT_BYTES,
         }
@@ -191,8 +232,8 @@ class Client:
         `entry` changes to another function of the same file.
         """
         plan = slots[0].plan
-        if slots[-1].end > self.arena.size:
-            raise ValueError(f"slots reach to byte {slots[-1].end} of an arena of {self.arena.size}")
+        if slots[-1].end > self.memory.size:
+            raise ValueError(f"slots reach to byte {slots[-1].end} of an arena of {self.memory.size}")
         self.entry = entry or self.entry
         self._signature = signature if signature is not None else self._signature
         message = {
@@ -224,7 +265,8 @@ class Client:
 
     def arm(self, calls: int, deadline: float) -> None:
         """On the next `go`, have slots 0 .. calls - 1 called once each; returns when it waits in read(2)."""
-        self._exchange.ask({"type": "arm", "calls": calls}, Done, deadline, _ARMING)
+        done = self._exchange.ask({"type": "arm", "calls": calls}, Done, deadline, _ARMING)
+        self.remark = done.remark
 
     def open_dialogue(self, regions: Sequence[Mapping[str, Any]]) -> None:
         """Begin an episode with these blob regions (see `grader.judge.blobs`)."""
@@ -265,6 +307,8 @@ class Client:
         finally:
             self._pipes.close()
             self.arena.close()
+            if self.device_arena is not None:
+                self.device_arena.close()
 
     def __enter__(self) -> Self:
         return self
@@ -297,7 +341,8 @@ class Client:
         elif kind in ("answer_form", "answer_size"):
             verdict = Verdict.WRONG_ANSWER
         else:
-            verdict = Verdict.MEMORY_LIMIT if kind == "memory" else Verdict.RUNTIME_ERROR
+            lacking = kind in ("memory", "device_memory")
+            verdict = Verdict.MEMORY_LIMIT if lacking else Verdict.RUNTIME_ERROR
         sentence = text(
             kind,
             entry=self.entry,
@@ -309,19 +354,22 @@ class Client:
                 kind, ARTIFACT_BYTES
             ),
         )
-        return CandidateFailure(verdict, sentence, detail=detail, alive=True)
+        # After an error of the device the process's context answers nothing any more.
+        return CandidateFailure(verdict, sentence, detail=detail, alive=kind != "cuda")
 
 
 def _or_in(deadline: float | None, seconds: float) -> float:
     return time.monotonic() + seconds if deadline is None else deadline
 
 
-def _environment(language: Language, cpus: frozenset[int] | None) -> dict[str, str]:
+def _environment(language: Language, cpus: frozenset[int] | None, *, interpreted: bool) -> dict[str, str]:
     threads = str(len(cpus) if cpus is not None else len(os.sched_getaffinity(0)))
     environment = {
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
     }
     if language is Language.TRITON:
-        environment |= {"TRITON_INTERPRET": "1", "TRITON_CACHE_DIR": "/tmp/triton"}  # noqa: S108 (inside)
+        environment |= {"TRITON_CACHE_DIR": "/tmp/triton"}  # noqa: S108 (inside)
+        if interpreted:
+            environment |= {"TRITON_INTERPRET": "1"}
     return environment

@@ -53,8 +53,75 @@ class Round:
         return all(comparison.passed for comparison in self.comparisons)
 
 
+class Sequencer:
+    """What the clocks of all machines share: stillness, its evidence, and where the time goes."""
+
+    client: Client
+    freezer: Freezer | None
+    case: str
+    steps: dict[str, float]
+    rounds: int
+
+    def freeze(self) -> float:
+        """Freeze the candidate; its CPU time once all of it is booked. Raises IntegrityFailure."""
+        if self.freezer is None:
+            return 0.0
+        self.stop(self.freezer)
+        return _settled(self.freezer)
+
+    def stop(self, freezer: Freezer) -> None:
+        """Freeze, without waiting for anything to be booked. Raises IntegrityFailure."""
+        try:
+            freezer.freeze()
+        except FreezeTimeoutError as error:
+            raise IntegrityFailure(
+                Verdict.WORK_OUTSIDE_THE_CLOCK,
+                text("outside_clock"),
+                Evidence(kind="freeze", case=self.case, round=self.rounds, text=str(error)[:4096]),
+            ) from error
+
+    def check_still(self, booked: float, when: str) -> None:
+        """Raise IntegrityFailure if the frozen candidate has used CPU time since `freeze`."""
+        if self.freezer is None:
+            return
+        growth = self.freezer.cpu_seconds() - booked
+        if growth > GROWTH_SECONDS:
+            raise IntegrityFailure(
+                Verdict.WORK_OUTSIDE_THE_CLOCK,
+                text("outside_clock"),
+                Evidence(
+                    kind="cpu_time",
+                    case=self.case,
+                    round=self.rounds,
+                    measured=growth,
+                    limit=GROWTH_SECONDS,
+                    unit="s",
+                    text=f"CPU time used {when}, while frozen",
+                ),
+            )
+
+    def early(self) -> IntegrityFailure:
+        """The failure of a candidate that has answered before `go`."""
+        return IntegrityFailure(
+            Verdict.WORK_OUTSIDE_THE_CLOCK,
+            text("answered_early"),
+            Evidence(
+                kind="unread", case=self.case, round=self.rounds, text="bytes lay in the channel before go"
+            ),
+        )
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Count the seconds of this step of the session."""
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.steps[name] = self.steps.get(name, 0.0) + time.monotonic() - begin
+
+
 @dataclass
-class Clock:
+class Clock(Sequencer):
     """Times rounds of one candidate over one ring.
 
     `freezer`: the client's; None where this machine has none: rounds then run without stillness, and are
@@ -80,22 +147,22 @@ class Clock:
         self.rounds += 1
         with self.step("arm"):
             self.client.arm(calls, time.monotonic() + limit_seconds)
-        booked = self._freeze()
+        booked = self.freeze()
         with self.step("fill"):
             self.ring.fill(calls)
             self.ring.publish(calls)
         with self.step("evict"):
             self.evictor.stream()
-        self._check_still(booked, "between fill and go")
+        self.check_still(booked, "between fill and go")
         if self.client.unread():
-            raise self._early()
+            raise self.early()
         with self.step("run"):
             seconds, booked = self._time(limit_seconds)
         with self.step("audit"):
             self.ring.check_intact(calls)
             slots = self._draw(calls)
             comparisons = self.ring.audit(slots)
-        self._check_still(booked, "during the audit")
+        self.check_still(booked, "during the audit")
         if self.freezer is not None:
             self.freezer.thaw()
         return Round(calls, seconds, len(slots), tuple(comparisons))
@@ -104,60 +171,16 @@ class Clock:
         nonce = secrets.token_bytes(NONCE_BYTES)
         freezer = self.freezer
         deadline = time.monotonic() + limit_seconds
-        begin = _now()
+        begin = now()
         self.client.go(nonce)
         if freezer is not None:
             freezer.thaw()
         self.client.await_done(nonce, deadline)
         if freezer is None:
-            return (_now() - begin) * 1e-9, 0.0
-        self._stop(freezer)
-        end = _now()
+            return (now() - begin) * 1e-9, 0.0
+        self.stop(freezer)
+        end = now()
         return (end - begin) * 1e-9, _settled(freezer)
-
-    def _freeze(self) -> float:
-        if self.freezer is None:
-            return 0.0
-        self._stop(self.freezer)
-        return _settled(self.freezer)
-
-    def _stop(self, freezer: Freezer) -> None:
-        try:
-            freezer.freeze()
-        except FreezeTimeoutError as error:
-            raise IntegrityFailure(
-                Verdict.WORK_OUTSIDE_THE_CLOCK,
-                text("outside_clock"),
-                Evidence(kind="freeze", case=self.case, round=self.rounds, text=str(error)[:4096]),
-            ) from error
-
-    def _check_still(self, booked: float, when: str) -> None:
-        if self.freezer is None:
-            return
-        growth = self.freezer.cpu_seconds() - booked
-        if growth > GROWTH_SECONDS:
-            raise IntegrityFailure(
-                Verdict.WORK_OUTSIDE_THE_CLOCK,
-                text("outside_clock"),
-                Evidence(
-                    kind="cpu_time",
-                    case=self.case,
-                    round=self.rounds,
-                    measured=growth,
-                    limit=GROWTH_SECONDS,
-                    unit="s",
-                    text=f"CPU time used {when}, while frozen",
-                ),
-            )
-
-    def _early(self) -> IntegrityFailure:
-        return IntegrityFailure(
-            Verdict.WORK_OUTSIDE_THE_CLOCK,
-            text("answered_early"),
-            Evidence(
-                kind="unread", case=self.case, round=self.rounds, text="bytes lay in the channel before go"
-            ),
-        )
 
     def _draw(self, calls: int) -> Sequence[int]:
         """Slots to audit, drawn now that the clock has stopped; what looks unwritten comes first."""
@@ -166,17 +189,9 @@ class Clock:
         drawn = SystemRandom().sample(range(calls), self.sample)
         return list(dict.fromkeys([*self.ring.unwritten(calls), *drawn]))
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Count the seconds of this step of the session."""
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.steps[name] = self.steps.get(name, 0.0) + time.monotonic() - begin
 
-
-def _now() -> int:
+def now() -> int:
+    """Nanoseconds of the clock that no daemon adjusts."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 

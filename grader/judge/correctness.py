@@ -113,7 +113,7 @@ def _attempt(
     mine = image.tensors(slot)
     given = {tensor.name: mine[tensor.name] for tensor in tensors if tensor.role != "out"}
     _guard("fill", watch, lambda: task.fill(case.params, [given], [seed]))
-    client.arena.bytes()[slot.start : slot.end].copy_(image.bytes()[slot.start : slot.end])
+    client.memory.bytes()[slot.start : slot.end].copy_(image.bytes()[slot.start : slot.end])
     client.bind(
         [slot],
         _scalars(task, case.params, watch),
@@ -121,9 +121,9 @@ def _attempt(
         signature=signature(entry, task, case.params, watch),
     )
     client.call(0, time.monotonic() + call_seconds)
-    for _, name in client.arena.disturbed([slot]):
+    for _, name in client.memory.disturbed([slot]):
         return text("outside", output=name), []
-    shared = client.arena.tensors(slot)
+    shared = {name: view.cpu() for name, view in client.memory.tensors(slot).items()}
     for tensor in tensors:
         if tensor.role == "in" and not same_bits(shared[tensor.name], mine[tensor.name]):
             return text("input_modified", name=tensor.name), []

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader.contract import Environment
 from grader.hardware.profile import Hardware, cpu_model
+from grader.judge.gpu.device import Device, Reading
 from grader.judge.messages import Ready
 from grader.sandbox.base import Backend, Freezer
 
@@ -25,6 +26,8 @@ def describe(
     node: str,
     freezer: Freezer | None,
     versions: Ready | None,
+    device: Device | None = None,
+    reading: Reading | None = None,
 ) -> Environment:
     """The environment of a session; `versions` as a sandbox reported them before any student code came in."""
     return Environment(
@@ -39,6 +42,10 @@ def describe(
         python=(versions.python if versions else platform.python_version())[:32],
         torch=(versions.torch if versions and versions.torch else _loaded("torch"))[:64],
         triton=(versions.triton if versions else "")[:32],
+        driver=device.driver if device else "",
+        clocks=dict(reading.clocks) if reading else {},
+        temperature_celsius=reading.temperature if reading else None,
+        throttle_reasons=reading.throttled if reading else (),
         kernel=f"{os.uname().sysname} {os.uname().release}"[:128],
     )
 
@@ -69,7 +76,7 @@ def _sources() -> list[Path]:
         path
         for folder in folders
         for path in (_GRADER / folder).rglob("*")
-        if path.suffix in (".py", ".h", ".cpp")
+        if path.suffix in (".py", ".h", ".cpp", ".cu")
     ]
     return [*inside, *(_GRADER / name for name in names)]
 

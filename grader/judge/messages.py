@@ -20,7 +20,8 @@ _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07
 RequestId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FailureKind: TypeAlias = Literal[
     "syntax", "import", "load_exception", "load_library", "missing_entry", "missing_symbol", "not_callable",
-    "signature", "exception", "exit", "memory", "returned", "status", "no_compiler", "artifact_size",
+    "signature", "exception", "exit", "memory", "device_memory", "cuda", "returned", "status",
+    "no_compiler", "artifact_size",
     "missing_method", "method_signature", "answer_form", "answer_size",
 ]  # fmt: skip
 
@@ -49,6 +50,8 @@ class Done(Answer):
 
     type: Literal["loaded", "bound", "called", "armed", "opened"]
     id: RequestId
+    remark: str = Field(default="", max_length=1000)
+    """Of a round on a device: why its calls could not be captured in a graph."""
 
 
 class Built(Answer):

@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from grader.hardware.profile import Hardware
 from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.clock import Clock, quiet
+from grader.judge.gpu.clock import DeviceClock
+from grader.judge.gpu.device import Device
+from grader.judge.gpu.device import llc_bytes as device_llc_bytes
+from grader.judge.gpu.ring import DeviceRing
 from grader.judge.layout import plan
 from grader.judge.own import OwnCandidate
 from grader.judge.ring import Ring
+from grader.judge.rounds import ROUND_SECONDS
 from grader.sandbox.base import Backend, SandboxError
 from grader.task import Case, Cost, FunctionTask, Params, Slot, Tensor
 
@@ -21,10 +26,19 @@ KIND = "function"
 """Key of c in a profile's `overhead_seconds`; the median's is `MEDIAN`."""
 MEDIAN = "function.median"
 _ROUND_SECONDS = 5.0
+_SHARE = 400
+"""On a device a round lasts so many times the uncertainty of the constant: 0.25 %."""
 
 _NATIVE = b"""#include "solmark.h"
 extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *, int, void *) {
     *static_cast<int64_t *>(tensors[0].data) = 1;
+    return 0;
+}
+"""
+_CUDA = b"""#include "solmark.h"
+static __global__ void write(int64_t *out) { *out = 1; }
+extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *, int, void *stream) {
+    write<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<int64_t *>(tensors[0].data));
     return 0;
 }
 """
@@ -45,22 +59,28 @@ class Overhead:
         minimum = calibrated.get(KIND, 0.0)
         return cls(minimum, calibrated.get(MEDIAN, minimum))
 
+    @property
+    def round_seconds(self) -> float:
+        """Least length of a round on a device."""
+        return max(ROUND_SECONDS, _SHARE * (self.median - self.minimum))
+
     def as_profile(self) -> dict[str, float]:
         """As a profile stores it."""
         return {KIND: self.minimum, MEDIAN: self.median}
 
 
-def measure(backend: Backend, rounds: int = ROUNDS) -> Overhead:
+def measure(backend: Backend, rounds: int = ROUNDS, device: Device | None = None) -> Overhead:
     """Run `rounds` empty rounds, about 10 ms each. Raises SandboxError where the backend has no freezer.
 
-    The native candidate needs g++; without it the Python one stands in, whose c is a little larger.
+    The native candidate needs g++ (nvcc for a device); without it the Python one stands in, whose c is a
+    little larger.
     """
     import torch
 
     tensors = [Tensor("out", "int64", (1,), "out")]
 
     def oracle(params: Params, inputs: Slot) -> Slot:  # noqa: ARG001 (called by name)
-        return {"out": torch.ones(1, dtype=torch.int64)}
+        return {"out": torch.ones(1, dtype=torch.int64, device="cpu" if device is None else "cuda")}
 
     task = FunctionTask(
         tensors=lambda _params: tensors,
@@ -70,12 +90,19 @@ def measure(backend: Backend, rounds: int = ROUNDS) -> Overhead:
     )
     case = Case(id="empty", part="empty", visibility="public", role="timed", params={})
     slots = plan(tensors, 1)
-    with OwnCandidate.build(backend, _NATIVE, _PYTHON).start(slots[-1].end) as client:
+    own = OwnCandidate.build(backend, _NATIVE if device is None else _CUDA, _PYTHON, device)
+    with own.start(slots[-1].end) as client:
         if client.process.freezer is None:
             raise SandboxError("this machine has no freezer: there is no constant to calibrate")
         client.bind(slots, {})
-        ring = Ring(client.arena, slots, task, case)
-        clock = Clock(client, client.process.freezer, ring, Evictor(last_level_bytes()))
+        ring: Ring | DeviceRing
+        clock: Clock | DeviceClock
+        if client.device_arena is None:
+            ring = Ring(client.arena, slots, task, case)
+            clock = Clock(client, client.process.freezer, ring, Evictor(last_level_bytes()))
+        else:
+            ring = DeviceRing(client.device_arena, slots, task, case, device_llc_bytes())
+            clock = DeviceClock(client, client.process.freezer, ring)
         with quiet():
             seconds = [clock.round(1, _ROUND_SECONDS).seconds for _ in range(rounds)]
         ring.close()

@@ -1,13 +1,16 @@
 """Candidates of our own, in the same sandbox and timed by the same clock as any other: for calibration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.contract import Language
 from grader.judge import cores
 from grader.judge.client import BUILD_ARENA_BYTES, Client
+from grader.judge.gpu.device import Device
 from grader.sandbox.base import Backend, Limits, SandboxError
 
 BUILD_SECONDS = 60.0
+DEVICE_MEMORY_BYTES = 16 << 30
+"""Of the host, for a candidate on a device: the driver's libraries and its pinned memory count."""
 
 
 @dataclass(frozen=True)
@@ -17,35 +20,46 @@ class OwnCandidate:
     backend: Backend
     files: dict[str, bytes]
     artifact: bytes | None
+    device: Device | None = None
 
     @classmethod
-    def build(cls, backend: Backend, native: bytes, python: bytes) -> "OwnCandidate":
-        """From the same function `solve` in C++ and in Python. Raises SandboxError."""
-        files = {"solution.cpp": native}
+    def build(
+        cls, backend: Backend, native: bytes, python: bytes, device: Device | None = None
+    ) -> "OwnCandidate":
+        """From the same function `solve` in C++ (CUDA for a device) and in Python. Raises SandboxError."""
+        name, language = "solution.cpp", Language.CPP
+        flags: tuple[str, ...] = ()
+        if device is not None:
+            name, language, flags = "solution.cu", Language.CUDA, device.compiler_flags
+        files = {name: native}
         with Client.start(
             backend,
             Limits(),
             arena_bytes=BUILD_ARENA_BYTES,
-            language=Language.CPP,
+            language=language,
             cpus=cores.choose().candidate,
         ) as client:
             try:
-                built = client.build(files, "solution.cpp", BUILD_SECONDS)
-            except SandboxError:  # There is no g++ here.
-                return cls(backend, {"solution.py": python}, None)
+                built = client.build(files, name, BUILD_SECONDS, flags)
+            except SandboxError:  # There is no compiler here.
+                return cls(backend, {"solution.py": python}, None, device)
         if built.status != 0:
             raise SandboxError(f"our own candidate does not compile: {built.log.decode(errors='replace')}")
-        return cls(backend, files, built.artifact)
+        return cls(backend, files, built.artifact, device)
 
     def start(self, arena_bytes: int) -> Client:
         """A fresh sandbox with the program loaded. Raises SandboxError."""
-        language = Language.PYTHON if self.artifact is None else Language.CPP
+        language = Language.CPP if self.device is None else Language.CUDA
+        if self.artifact is None:
+            language = Language.PYTHON
         client = Client.start(
             self.backend,
-            Limits(),
+            Limits() if self.device is None else replace(Limits(), memory_bytes=DEVICE_MEMORY_BYTES),
             arena_bytes=arena_bytes,
             language=language,
             cpus=cores.choose().candidate,
+            device=self.device,
+            device_bytes=arena_bytes,
         )
         try:
             client.load(self.files, "solve", next(iter(self.files)), self.artifact)

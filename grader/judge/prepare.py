@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from grader.assignment import Assignment
 from grader.contract import JobLimits, JobSpec, Language, Text, Verdict
 from grader.faults import AssignmentError
+from grader.hardware import profile
 from grader.judge.correctness import TASK_SECONDS, Watch
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.kinds import Gradable, gradable
@@ -154,6 +155,14 @@ def prepare(
     )
 
 
+def on_device(hardware: str) -> bool:
+    """Whether this hardware class is one of devices rather than of CPUs."""
+    try:
+        return profile.committed(hardware).kind == "gpu"
+    except profile.HardwareError:
+        return False
+
+
 def case_seed(seed: bytes, case: Case) -> int:
     """The 128-bit seed of a correctness case's values within a session."""
     return int.from_bytes(hashlib.blake2b(case.id.encode(), key=seed, digest_size=16).digest())
@@ -203,10 +212,11 @@ def _skipped(
     """Cases that the author does not mean for this language, or that this machine cannot run in it."""
     meant = {case.id for case in assignment.cases(hardware, seed, language)}
     skipped = {}
+    interpreted = language is Language.TRITON and not on_device(hardware)
     for case in cases:
         part = assignment.spec.part(case.part)
         called = part is not None and part.kind != "dialogue"
-        if called and language is Language.TRITON and "bfloat16" in map(str, case.params.values()):
+        if called and interpreted and "bfloat16" in map(str, case.params.values()):
             skipped[case.id] = text("triton_bf16")
         elif case.id not in meant:
             skipped[case.id] = text("not_for_language", language=language.value)

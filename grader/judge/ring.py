@@ -59,6 +59,11 @@ class Ring:
         begin, end = self.slots[0].start, self.slots[count - 1].end
         self._arena.bytes()[begin:end].copy_(self._image.bytes()[begin:end])
 
+    def provide(self, count: int) -> None:
+        """Fill the first `count` slots and hand them to the candidate at once. Raises AssignmentFault."""
+        self.fill(count)
+        self.publish(count)
+
     def check_intact(self, count: int) -> None:
         """Raise CandidateFailure if a canary or an input of the first `count` slots has changed."""
         slots = self.slots[:count]

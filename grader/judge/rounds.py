@@ -1,7 +1,7 @@
 """From the warm-up call to enough round times: how many calls a round has, and when its times count.
 
 The number of calls comes from the bound, not from the candidate: n calls at the physical ceiling last at
-least `ROUND_SECONDS`, so that no candidate can make a round short, where noise and the constant weigh more. A
+least `round_seconds`, so that no candidate can make a round short, where noise and the constant weigh more. A
 slow one gets fewer calls; if it then turns fast, its rounds so far are void and it starts again with more.
 """
 
@@ -9,19 +9,31 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Protocol
 
 from grader.contract import Evidence, Text, Verdict
 from grader.judge.audit import Comparison
-from grader.judge.clock import Clock, IntegrityFailure, Round
+from grader.judge.clock import IntegrityFailure, Round
 from grader.judge.failure import CandidateFailure
 from grader.judge.interval import Decision, Rule, of_median
 from grader.messages import text
 from grader.sol import Bound
 
 ROUND_SECONDS = 0.010
-AIM_SECONDS = 0.015
-"""What a slow candidate's round should last, so that its noise does not carry it below ROUND_SECONDS."""
+AIM = 1.5
+"""What a slow candidate's round should last, in times of the least: its noise must not carry it below."""
 ATTEMPTS = 2
+
+
+class Timer(Protocol):
+    """A clock for rounds of one case (see `judge.clock` and `judge.gpu.clock`)."""
+
+    case: str
+    rounds: int
+
+    def round(self, calls: int, limit_seconds: float) -> Round:
+        """One round of so many calls."""
+        ...
 
 
 @dataclass
@@ -32,12 +44,13 @@ class Rounds:
     found until then stays in the fields.
     """
 
-    clock: Clock
+    clock: Timer
     most: int
     rule: Rule
     overhead: float
     limit_seconds: float
     progress: Callable[[int, int], None]
+    round_seconds: float = ROUND_SECONDS
     seconds: list[float] = field(default_factory=list)
     """Seconds of a call, one entry for each round that counts."""
     calls: int = 1
@@ -79,7 +92,7 @@ class Rounds:
         begin = time.monotonic()
         while True:
             done = self._round(self.calls)
-            if done.seconds < ROUND_SECONDS and self.calls < self.most:
+            if done.seconds < self.round_seconds and self.calls < self.most:
                 self.calls = self._enough_calls(done)
                 return Decision.MORE
             self.seconds.append(self._per_call(done))
@@ -89,10 +102,10 @@ class Rounds:
                 return decision
 
     def _enough_calls(self, done: Round) -> int:
-        """Calls for a round of AIM_SECONDS; at least twice as many as were too few."""
+        """Calls for a round of AIM times the least time; at least twice as many as were too few."""
         call = max(done.seconds - self.overhead, 1e-9) / done.calls
-        calls = max(1, ceil(AIM_SECONDS / call))
-        if done.seconds < ROUND_SECONDS:
+        calls = max(1, ceil(AIM * self.round_seconds / call))
+        if done.seconds < self.round_seconds:
             calls = max(calls, 2 * done.calls)
         return min(calls, self.most)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from grader.contract import Language
 from grader.judge.client import Client
+from grader.judge.gpu.device import Device
 from grader.judge.supervisor import Supervisor
 from grader.sandbox.base import Backend, Limits, SandboxError
 
@@ -36,6 +37,8 @@ class Sandboxes:
     language: Language
     supervisor: Supervisor
     cpus: frozenset[int]
+    device: Device | None = None
+    """Where the target is a device: a pinned client then has nothing but its ring in it."""
     _spare: dict[str, Client] = field(default_factory=dict)
     _used: list[Client] = field(default_factory=list)
 
@@ -98,9 +101,11 @@ class Sandboxes:
         client = Client.start(
             self.backend,
             self.timed_limits if pinned else self.limits,
-            arena_bytes=arena_bytes,
+            arena_bytes=1 if pinned and self.device is not None else arena_bytes,
             language=language or self.language,
             cpus=self.cpus if pinned else None,
+            device=self.device,
+            device_bytes=arena_bytes,
         )
         self.supervisor.attach(client)
         return client

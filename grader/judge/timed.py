@@ -16,6 +16,9 @@ from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.client import Client
 from grader.judge.clock import Clock, IntegrityFailure, quiet
 from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.gpu.clock import DeviceClock
+from grader.judge.gpu.device import Device
+from grader.judge.gpu.ring import DeviceRing
 from grader.judge.interval import Decision, Rule, of_median
 from grader.judge.layout import LayoutError, SlotLayout, slot_bytes
 from grader.judge.layout import plan as lay_out
@@ -49,6 +52,10 @@ class Plan:
     """None where the machine is not calibrated."""
     ceiling: sol.Bound | None
     """Bound at the physical ceiling: below it is faster than light."""
+    device: Device | None = None
+    """Where the tensors lie, if not in the CPU's memory."""
+    round_seconds: float = ROUND_SECONDS
+    """Least length of a round."""
 
     @property
     def arena_bytes(self) -> int:
@@ -58,7 +65,7 @@ class Plan:
     @property
     def sample(self) -> int | None:
         """Slots to audit in a round, None for all."""
-        if self.task.audit == "full" and len(self.slots) <= FULL_AUDIT_SLOTS:
+        if self.device is None and self.task.audit == "full" and len(self.slots) <= FULL_AUDIT_SLOTS:
             return None
         return ceil(SAMPLED_SLOTS / Rule(target=1.0).min_rounds)
 
@@ -84,7 +91,7 @@ class Timing:
     detail: str = ""
 
 
-def plan(task: FunctionTask, case: Case, hardware: Hardware | None) -> Plan:
+def plan(task: FunctionTask, case: Case, hardware: Hardware | None, device: Device | None = None) -> Plan:
     """Size the ring of a case. Raises AssignmentFault where the task's own functions fail."""
     try:
         tensors = task.tensors(case.params)
@@ -96,21 +103,26 @@ def plan(task: FunctionTask, case: Case, hardware: Hardware | None) -> Plan:
         raise AssignmentFault("tensors or cost", traceback.format_exc()) from error
     bound = ceiling = None
     count = MAX_SLOTS
-    if hardware is not None and hardware.calibrated is not None:
+    round_seconds = ROUND_SECONDS if device is None else Overhead.of(hardware).round_seconds
+    if hardware is not None and (hardware.calibrated is not None or hardware.kind == "gpu"):
         try:
             bound = sol.bound(cost, hardware, linked=case.linked)
             ceiling = sol.bound(cost, hardware, linked=case.linked, rates="ceiling")
         except sol.SolError as error:
             raise AssignmentFault("cost", str(error)) from error
-        count = min(MAX_SLOTS, ceil(ROUND_SECONDS / ceiling.seconds))
-    available = _available_bytes() // MEMORY_SHARE
+        count = min(MAX_SLOTS, ceil(round_seconds / ceiling.seconds))
+    if device is None:
+        available = _available_bytes() // MEMORY_SHARE
+        most = min(RING_BYTES, available)
+    else:
+        available = most = device.ring_bytes
     if size > available:
         raise AssignmentFault(
             "tensors",
             f"one call of {case.id} needs {size >> 20} MiB; this machine can give {available >> 20}",
         )
-    count = max(1, min(count, min(RING_BYTES, available) // size))
-    return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling)
+    count = max(1, min(count, most // size))
+    return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling, device, round_seconds)
 
 
 def run(
@@ -136,9 +148,10 @@ def run(
     rule = rule or Rule(target=hardware.interval_target if hardware else 0.05)
     llc = hardware.llc_bytes if hardware and hardware.llc_bytes else last_level_bytes()
     steps: dict[str, float] = {}
-    ring = Ring(client.arena, plan.slots, plan.task, plan.case)
-    clock = Clock(client, client.process.freezer, ring, Evictor(llc), plan.sample, plan.case.id, steps)
-    rounds = Rounds(clock, len(plan.slots), rule, overhead.minimum, limits.round, progress)
+    ring, clock = _machinery(client, plan, llc, steps, limits)
+    rounds = Rounds(
+        clock, len(plan.slots), rule, overhead.minimum, limits.round, progress, plan.round_seconds
+    )
     evidence: tuple[Evidence, ...] = ()
     detail = ""
     try:
@@ -155,7 +168,10 @@ def run(
         evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()
     finally:
         ring.close()
-    return Timing(_result(plan, rounds, overhead, verdict, message), evidence, steps, detail)
+    if isinstance(clock, DeviceClock):
+        detail = f"{detail}\n{clock.summary()}".strip()
+    result = _result(plan, rounds, overhead, verdict, message, client.remark)
+    return Timing(result, evidence, steps, detail)
 
 
 def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> Text | None:
@@ -175,15 +191,28 @@ def _available_bytes() -> int:
     return 4 * RING_BYTES
 
 
-def _warm_up(client: Client, ring: Ring, plan: Plan, seconds: float) -> None:
+def _machinery(
+    client: Client, plan: Plan, llc_bytes: int, steps: dict[str, float], limits: TimeLimits
+) -> tuple[Ring | DeviceRing, Clock | DeviceClock]:
+    """Ring and clock of the machine that the tensors lie on."""
+    freezer, case = client.process.freezer, plan.case
+    if client.device_arena is None:
+        ring = Ring(client.arena, plan.slots, plan.task, case)
+        return ring, Clock(client, freezer, ring, Evictor(llc_bytes), plan.sample, case.id, steps)
+    on_device = DeviceRing(client.device_arena, plan.slots, plan.task, case, llc_bytes)
+    return on_device, DeviceClock(
+        client, freezer, on_device, plan.sample, case.id, steps, arm_seconds=limits.warm_up
+    )
+
+
+def _warm_up(client: Client, ring: Ring | DeviceRing, plan: Plan, seconds: float) -> None:
     """Bind all slots and make one call on values that are thrown away."""
     try:
         scalars = dict(plan.task.scalars(plan.case.params))
     except Exception as error:
         raise AssignmentFault("scalars", traceback.format_exc()) from error
     client.bind(plan.slots, scalars)
-    ring.fill(1)
-    ring.publish(1)
+    ring.provide(1)
     try:
         client.call(0, time.monotonic() + seconds)
     except CandidateFailure as failure:
@@ -215,9 +244,11 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
 
 
 def _result(
-    plan: Plan, rounds: Rounds, overhead: Overhead, verdict: Verdict, message: Text | None
+    plan: Plan, rounds: Rounds, overhead: Overhead, verdict: Verdict, message: Text | None, remark: str
 ) -> TimedResult:
     case = plan.case
+    if message is None and remark:
+        message = text("eager", detail=remark)
     result = TimedResult(
         case=case.id,
         part=case.part,
@@ -229,6 +260,7 @@ def _result(
         rounds=tuple(rounds.seconds),
         overhead_seconds=overhead.minimum,
         bias_bound_seconds=(overhead.median - overhead.minimum) / rounds.calls,
+        eager=plan.device is None or bool(remark),
         linked=case.linked,
         audited_slots=rounds.audited,
         errors=tuple(comparison.stats() for comparison in rounds.errors),

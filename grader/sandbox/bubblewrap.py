@@ -122,9 +122,7 @@ class BubblewrapBackend:
             for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
                 options += ["--cap-add", capability]
         folders = {} if lease is None else scratch.FOLDERS
-        options += mounts.arguments(
-            limits, command.read_only, self._hidden, folders, command.devices
-        )
+        options += mounts.arguments(limits, command.read_only, self._hidden, folders, command.devices)
         for stub in mounts.stubs(uid, gid):
             number = entry.data(stub.content.encode())
             options += ["--perms", "0444", "--ro-bind-data", str(number), stub.path]

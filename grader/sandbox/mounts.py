@@ -52,8 +52,9 @@ def arguments(
 ) -> list[str]:
     """bubblewrap arguments for all mounts but the stubs.
 
-    `devices` are device files that the program may open besides the few that every program needs. `hidden` folders are covered wherever an allowed folder would show them. `scratch` names host folders to
-    use as /tmp and /dev/shm; where it lacks one, bubblewrap makes a tmpfs of the limit's size.
+    `hidden` folders are covered wherever an allowed folder would show them. `scratch` names host folders to
+    use as /tmp and /dev/shm; where it lacks one, bubblewrap makes a tmpfs of the limit's size. `devices` are
+    device files that the program may open besides the few that every program needs.
     """
     binds = [*_system(), *_environment(hidden), *_extra(read_only, hidden)]
     return [

@@ -2,21 +2,25 @@
 
 from grader.contract import Language, Phase, Text, Verdict
 from grader.judge import build
-from grader.judge.phases.context import Context, Ended
+from grader.judge.phases.context import NATIVE, Context, Ended
 from grader.messages import text
 
 
 def run(context: Context) -> None:
-    """Compile C++; other languages have nothing to build. Raises Ended, SandboxError."""
+    """Compile C++ and CUDA; other languages have nothing to build. Raises Ended, SandboxError."""
     plan = context.plan
-    if plan.language is not Language.CPP:
+    if plan.language not in NATIVE:
         return
+    device = context.sandboxes.device
+    flags = device.compiler_flags if device is not None and plan.language is Language.CUDA else ()
     with context.progress.step(Phase.BUILD, "compile"):
-        built = build.compile_cpp(
+        built = build.compile_native(
             context.sandboxes.backend,
             plan.limits,
             context.files,
             plan.entry_name,
+            language=plan.language,
+            flags=flags,
             seconds=plan.build_seconds,
             cpus=None,
             supervisor=context.sandboxes.supervisor,

@@ -20,6 +20,7 @@ from grader.hardware.profile import Hardware
 from grader.judge import correctness, kinds
 from grader.judge.client import Client
 from grader.judge.failure import CandidateFailure
+from grader.judge.gpu.device import Reading
 from grader.judge.messages import Ready
 from grader.judge.prepare import Plan, Unit, case_seed
 from grader.judge.progress import Progress
@@ -27,6 +28,9 @@ from grader.judge.sandboxes import Sandboxes
 from grader.messages import text
 from grader.sandbox.base import Freezer, SandboxError
 from grader.task import Case, FunctionTask
+
+NATIVE = (Language.CPP, Language.CUDA)
+"""Languages that are compiled before they run."""
 
 
 @dataclass
@@ -42,6 +46,8 @@ class Findings:
     unranked: Text | None = None
     freezer: Freezer | None = None
     versions: Ready | None = None
+    reading: Reading | None = None
+    """Of the device, while cases were timed."""
     notes: list[str] = field(default_factory=list)
     """For staff."""
 
@@ -90,7 +96,7 @@ class Context:
         if self.findings.versions is None or unit == plan.main:
             self.findings.versions = client.versions
         entry, call = self._entry(unit)
-        artifact = self.artifact if unit.language is Language.CPP else None
+        artifact = self.artifact if unit.language in NATIVE else None
         with self.progress.step(phase, "load the code"):
             try:
                 client.load(self.files, entry, unit.file, artifact, adapter=plan.adapter, signature=call)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from grader.contract import Language, Mode, Phase, TestResult, Text, Verdict
+from grader.contract import Mode, Phase, TestResult, Text, Verdict
 from grader.judge.client import Client
 from grader.judge.phases import timed
-from grader.judge.phases.context import Context, Ended, because
+from grader.judge.phases.context import NATIVE, Context, Ended, because
 from grader.judge.prepare import Unit
 from grader.messages import text
 from grader.task import Case
@@ -16,7 +16,7 @@ MAX_RESTARTS = 3
 
 def start_ahead(context: Context) -> None:
     """Start the first sandbox; called before the judge loads torch itself, which takes as long."""
-    if context.plan.language is not Language.CPP:
+    if context.plan.language not in NATIVE:
         context.ahead("public", context.plan.public)
 
 
@@ -61,7 +61,7 @@ def _group(context: Context, unit: Unit, cases: Sequence[Case], total: int) -> N
 def _start_next(context: Context) -> None:
     """Start the sandboxes of the next phases while the public tests run."""
     plan = context.plan
-    if plan.language is Language.CPP:
+    if plan.language in NATIVE:
         return  # They start in a tenth of a second.
     if context.mode is Mode.GRADE and timed.is_timed(context):
         context.sandboxes.ahead("timed", timed.arena_bytes(timed.plans(context)), pinned=True)

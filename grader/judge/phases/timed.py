@@ -20,15 +20,18 @@ CASE_SECONDS = 180.0
 
 
 def is_timed(context: Context) -> bool:
-    """Whether there is anything to time: Triton is interpreted on a CPU."""
-    return context.plan.language is not Language.TRITON and bool(context.plan.calls())
+    """Whether there is anything to time: without a device Triton is interpreted."""
+    compiled = context.plan.language is not Language.TRITON or context.sandboxes.device is not None
+    return compiled and bool(context.plan.calls())
 
 
 def plans(context: Context) -> list[timed.Plan]:
     """Ring and bounds of every timed case. Raises AssignmentFault."""
     with context.watch("cost", correctness.TASK_SECONDS):
         planned = [
-            timed.plan(context.plan.function(case.part), case, context.hardware)
+            timed.plan(
+                context.plan.function(case.part), case, context.hardware, device=context.sandboxes.device
+            )
             for case in context.plan.calls()
         ]
     if not context.once:

@@ -1,0 +1,146 @@
+"""One timed round on a device: the clock stops when the judge's own gather of the outputs has ended.
+
+The candidate's processes are frozen as on a CPU; what it has queued on the device is held off by the watchdog
+and shows in its gap, in the time that the fill took, or in outputs that have lost their poison.
+"""
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import SystemRandom
+
+from grader.contract import Evidence, Verdict
+from grader.judge.channel import NONCE_BYTES
+from grader.judge.client import Client
+from grader.judge.clock import IntegrityFailure, Round, Sequencer, now
+from grader.judge.gpu.ring import DeviceRing
+from grader.judge.gpu.watchdog import GAP_CYCLES
+from grader.messages import text
+from grader.sandbox.base import Freezer
+
+FILL_SLOWER = 1.8
+"""A fill that takes so many times what it takes alone shared the device (a resident kernel: 2.4 times)."""
+FILL_SLACK_SECONDS = 0.002
+
+
+@dataclass
+class DeviceClock(Sequencer):
+    """Times rounds of one candidate over one ring on a device; see `judge.clock.Clock`.
+
+    `fill_rate`: bytes/s of this case's fill with nobody else on the device, 0 where it was not measured.
+    """
+
+    client: Client
+    freezer: Freezer | None
+    ring: DeviceRing
+    sample: int | None = None
+    case: str = ""
+    steps: dict[str, float] = field(default_factory=dict)
+    rounds: int = 0
+    arm_seconds: float = 60.0
+    """For capturing the calls of a round."""
+    fill_rate: float = 0.0
+    largest_gap: int = 0
+    slowest_fill: float = 0.0
+    """Largest ratio of a fill's time to that expected."""
+
+    def round(self, calls: int, limit_seconds: float) -> Round:
+        """Run one round of `calls` calls, each on a slot of its own with fresh values.
+
+        Raises CandidateFailure (IntegrityFailure with evidence), AssignmentFault and CudaError. The candidate
+        is left running, waiting for its next command; after an exception it may be left frozen.
+        """
+        ring = self.ring
+        self.rounds += 1
+        with self.step("arm"):
+            self.client.arm(calls, time.monotonic() + self.arm_seconds)
+        booked = self.freeze()
+        with self.step("fill"):
+            ring.prepare(calls)
+            ring.queue()
+            assert ring.watchdog is not None
+            ring.watchdog.await_start(limit_seconds)
+        try:
+            self.check_still(booked, "between fill and go")
+            if self.client.unread():
+                raise self.early()
+            with self.step("run"):
+                seconds = self._time(limit_seconds)
+        finally:
+            ring.watchdog.stop()
+        booked = self.freeze()
+        with self.step("audit"):
+            self._check_device(calls)
+            ring.check_intact(calls)
+            slots = self._draw(calls)
+            comparisons = ring.audit(slots)
+        self.check_still(booked, "during the audit")
+        if self.freezer is not None:
+            self.freezer.thaw()
+        return Round(calls, seconds, len(slots), tuple(comparisons))
+
+    def summary(self) -> str:
+        """For staff: how near the device's witnesses came to their limits."""
+        return (
+            f"largest gap {self.largest_gap} cycles, slowest fill {self.slowest_fill:.2f} times the expected"
+        )
+
+    def _time(self, limit_seconds: float) -> float:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        watchdog = self.ring.watchdog
+        assert watchdog is not None
+        deadline = time.monotonic() + limit_seconds
+        begin = now()
+        watchdog.stop()
+        self.client.go(nonce)
+        if self.freezer is not None:
+            self.freezer.thaw()
+        self.client.await_done(nonce, deadline)
+        self.ring.gather()
+        return (now() - begin) * 1e-9
+
+    def _check_device(self, calls: int) -> None:
+        ring = self.ring
+        assert ring.watchdog is not None
+        gap = ring.watchdog.gap()
+        self.largest_gap = max(self.largest_gap, gap)
+        if gap > GAP_CYCLES:
+            raise self._outside("watchdog_gap", gap, GAP_CYCLES, "cycles", "the watchdog lost the device")
+        if self.fill_rate > 0:
+            expected = ring.filled_bytes(calls) / self.fill_rate
+            taken = ring.fill_seconds()
+            if expected > FILL_SLACK_SECONDS:
+                self.slowest_fill = max(self.slowest_fill, taken / expected)
+            limit = FILL_SLOWER * expected + FILL_SLACK_SECONDS
+            if taken > limit:
+                raise self._outside("fill_time", taken, limit, "s", "other work ran beside the fill")
+        if ring.touched_early():
+            raise self._outside("poison", 1, 0, "", "an output had lost its poison before go")
+        late = ring.changed_late()
+        if late is not None:
+            raise self._outside(
+                "late_write", late, 0, "slot", "an output changed after the clock had stopped"
+            )
+
+    def _outside(self, kind: str, measured: float, limit: float, unit: str, what: str) -> IntegrityFailure:
+        return IntegrityFailure(
+            Verdict.WORK_OUTSIDE_THE_CLOCK,
+            text("outside_clock"),
+            Evidence(
+                kind=kind,
+                case=self.case,
+                round=self.rounds,
+                measured=measured,
+                limit=limit,
+                unit=unit,
+                text=what,
+            ),
+        )
+
+    def _draw(self, calls: int) -> Sequence[int]:
+        """Slots to audit, drawn now that the clock has stopped; what looks unwritten comes first."""
+        if self.sample is None or self.sample >= calls:
+            return range(calls)
+        drawn = SystemRandom().sample(range(calls), self.sample)
+        return list(dict.fromkeys([*self.ring.unwritten(), *drawn]))

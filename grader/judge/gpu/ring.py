@@ -1,0 +1,227 @@
+"""The slots of a timed case on a device: filled in one burst, gathered within the clock, audited after it.
+
+There is no private image of the ring, which takes most of the device: every slot's inputs are made again from
+its seed when it is audited.
+"""
+
+import secrets
+import traceback
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from grader import fills
+from grader.contract import Verdict
+from grader.fills import SEED_BITS
+from grader.judge import poison
+from grader.judge.arena import same_bits
+from grader.judge.audit import AuditError, Comparison, compare_slot
+from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.gpu.arena import DeviceArena, Private
+from grader.judge.gpu.fill import Burst, Recorder, poison_and_canaries
+from grader.judge.gpu.gather import Gather
+from grader.judge.gpu.kernels import Launch, address, processors
+from grader.judge.gpu.watchdog import Watchdog
+from grader.judge.layout import SlotLayout
+from grader.messages import text
+from grader.task import Case, FunctionTask, Slot
+
+EVICTED = 2
+"""Times the last-level cache."""
+_TAIL = 8
+"""Last bytes of the last slot (a canary), which the watchdog writes."""
+
+
+class DeviceRing:
+    """Consecutive slots from the start of `arena`, each used once a round; values are never used twice."""
+
+    def __init__(
+        self,
+        arena: DeviceArena,
+        slots: Sequence[SlotLayout],
+        task: FunctionTask,
+        case: Case,
+        llc_bytes: int,
+    ) -> None:
+        import torch
+
+        self.slots = tuple(slots)
+        self._arena = arena
+        self._task = task
+        self._case = case
+        self._tensors = [placement.tensor for placement in slots[0].plan.placements]
+        self._written = [tensor.name for tensor in self._tensors if tensor.role != "out"]
+        self._views = [arena.tensors(slot) for slot in self.slots]
+        self._seeds: list[int] = []
+        stride = slots[0].plan.stride
+        self._one = SlotLayout(0, 0, slots[0].plan)
+        self._mine, self._found = Private(stride), Private(stride)
+        self._base = arena.bytes().data_ptr()
+        self._gaps, self._rest = poison_and_canaries(self.slots, self._base)
+        self._junk = torch.ones(max(16, EVICTED * llc_bytes), dtype=torch.uint8, device="cuda")
+        self._never = torch.zeros(1, dtype=torch.int64, device="cuda")
+        self._evict = Launch(
+            "evict",
+            8 * processors(),
+            256,
+            [
+                address(self._junk.data_ptr()),
+                address(self._junk.numel() // 16),
+                address(self._never.data_ptr()),
+            ],
+        )
+        self._events = [
+            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+            for _ in range(2)
+        ]
+        self._burst: Burst | None = None
+        self._gather: Gather | None = None
+        self.watchdog: Watchdog | None = None
+        self._before = self._taken = self._after = torch.empty(0)
+        self._launches: list[Launch] = []
+
+    def prepare(self, count: int) -> None:
+        """Draw seeds and secret places for the first `count` slots; nothing is written yet.
+
+        Raises AssignmentFault if the task's fill fails.
+        """
+        import torch
+
+        slots = self.slots[:count]
+        self._seeds = [secrets.randbits(SEED_BITS) for _ in range(count)]
+        recorder = Recorder()
+        self._record(recorder, [self._views[i] for i in range(count)], self._seeds)
+        share = count / len(self.slots)
+        gaps = self._gaps[: round(len(self._gaps) * share)]
+        rest = self._rest[: round(len(self._rest) * share)]
+        self._burst = Burst([gaps, np.concatenate([rest, recorder.take()])])
+        self._gather = Gather(slots, self._base)
+        self._before, self._taken, self._after = (self._gather.empty() for _ in range(3))
+        self._launches = [self._gather.into(t) for t in (self._before, self._taken, self._after)]
+        last = self._base + slots[-1].end - _TAIL
+        self.watchdog = Watchdog(last, _TAIL, poison.CANARY * 0x0101010101010101)
+        self.watchdog.reset()
+        torch.cuda.synchronize()
+
+    def provide(self, count: int) -> None:
+        """Fill the first `count` slots and wait until that is done. Raises AssignmentFault."""
+        import torch
+
+        self.prepare(count)
+        assert self._burst is not None
+        self._burst.queue()
+        torch.cuda.synchronize()
+
+    def queue(self) -> None:
+        """Queue fill, eviction, a look at the poison, and the watchdog, with nothing in between."""
+        assert self._burst is not None
+        assert self.watchdog is not None
+        self._events[0].record()
+        self._burst.queue()
+        self._events[1].record()
+        self._evict.queue()
+        self._launches[0].queue()
+        self.watchdog.queue()
+
+    def gather(self) -> None:
+        """Take the secret elements of every slot and wait until they are there: the clock's end."""
+        import torch
+
+        self._launches[1].queue()
+        torch.cuda.synchronize()
+
+    def fill_seconds(self) -> float:
+        """Seconds that the device took for the last fill."""
+        return float(self._events[0].elapsed_time(self._events[1])) * 1e-3
+
+    def filled_bytes(self, count: int) -> int:
+        """Bytes that a fill of `count` slots writes, about."""
+        return count * self.slots[0].plan.stride
+
+    def touched_early(self) -> bool:
+        """Whether an output had lost its poison before `go`."""
+        assert self._gather is not None
+        missing = self._gather.plain & ~self._gather.poisoned(self._before)
+        return bool(missing.any())
+
+    def changed_late(self) -> int | None:
+        """A slot of which a gathered element has changed since the clock stopped, if there is one."""
+        self._launches[2].queue()
+        changed = (self._taken != self._after).any(1).nonzero()
+        return int(changed[0]) if len(changed) else None
+
+    def unwritten(self) -> list[int]:
+        """Slots in which a gathered element still held its poison when the clock stopped."""
+        assert self._gather is not None
+        suspects: list[int] = self._gather.poisoned(self._taken).any(1).nonzero().flatten().tolist()
+        return suspects
+
+    def check_intact(self, count: int) -> None:
+        """Raise CandidateFailure if a canary of the first `count` slots has changed."""
+        for slot, name in self._arena.disturbed(self.slots[:count]):
+            raise CandidateFailure(
+                Verdict.WRONG_ANSWER, text("outside", output=name), detail=f"slot {slot.index}"
+            )
+
+    def audit(self, indices: Iterable[int]) -> list[Comparison]:
+        """Recompute these slots and compare: one Comparison an output, joined over the slots.
+
+        Stops at the first slot that fails. Raises AssignmentFault if the oracle fails, CandidateFailure for
+        an input that was written to.
+        """
+        joined: list[Comparison] = []
+        for index in indices:
+            results = self._audit_slot(index)
+            joined = [a.join(b) for a, b in zip(joined, results, strict=True)] if joined else results
+            if not all(result.passed for result in results):
+                break
+        return joined
+
+    def _audit_slot(self, index: int) -> list[Comparison]:
+        slot = self.slots[index]
+        self._found.bytes().copy_(self._arena.bytes()[slot.start : slot.end])
+        mine, found = self._mine.tensors(self._one), self._found.tensors(self._one)
+        recorder = Recorder()
+        self._record(recorder, [mine], [self._seeds[index]])
+        Burst([recorder.take()]).queue()
+        for tensor in self._tensors:
+            if tensor.role == "in" and not same_bits(found[tensor.name], mine[tensor.name]):
+                raise CandidateFailure(Verdict.WRONG_ANSWER, text("input_modified", name=tensor.name))
+        given = {name: mine[name] for name in self._written}
+        try:
+            expected = self._task.oracle(self._case.params, given)
+            expected = {name: values.to("cuda") for name, values in expected.items()}
+        except Exception as error:
+            raise AssignmentFault("oracle", traceback.format_exc()) from error
+        try:
+            return compare_slot(self._tensors, found, expected, self._case.tolerance)
+        except AuditError as error:
+            raise AssignmentFault("oracle", str(error)) from error
+
+    def _record(self, recorder: Recorder, views: Sequence[Slot], seeds: Sequence[int]) -> None:
+        slots: list[Slot] = [{name: slot[name] for name in self._written} for slot in views]
+        before = _versions(slots)
+        try:
+            with fills.recording(recorder):
+                self._task.fill(self._case.params, slots, seeds)
+        except Exception as error:
+            raise AssignmentFault("fill", traceback.format_exc()) from error
+        if _versions(slots) != before:
+            raise AssignmentFault(
+                "fill", "on a device a timed case is filled by the functions of grader.fills alone"
+            )
+
+    def close(self) -> None:
+        """Give everything back."""
+        import torch
+
+        self._views.clear()
+        self._burst = self._gather = self.watchdog = None
+        self._launches.clear()
+        del self._mine, self._found, self._junk
+        torch.cuda.empty_cache()
+
+
+def _versions(slots: Sequence[Slot]) -> list[int]:
+    """Counts of torch's own writes to these tensors."""
+    return [view._version for slot in slots for view in slot.values()]  # noqa: SLF001

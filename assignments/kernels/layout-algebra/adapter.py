@@ -1,0 +1,53 @@
+"""Runs beside the submission: turns messages into calls of its functions and answers into JSON.
+
+Layouts reach the functions as `Layout(shape, stride)` with nested tuples, and may come back as any such pair.
+ValueError means that a question has no answer.
+"""
+
+from typing import Any, NamedTuple
+
+
+class Layout(NamedTuple):
+    """A shape and a stride, integers or equally nested tuples."""
+
+    shape: Any
+    stride: Any
+
+
+def answer(module: Any, method: str, message: Any, regions: Any = None) -> Any:
+    """The reply to one message; `module` is the submission. No region is used."""
+    del regions
+    function = getattr(module, method)
+    if method == "pick_swizzle":
+        accesses = [(one["bytes"], [tuple(place) for place in one["places"]]) for one in message["accesses"]]
+        return [int(value) for value in function(message["rows"], message["pitch"], accesses)]
+    return [_one(function, arguments) for arguments in message]
+
+
+def _one(function: Any, arguments: Any) -> Any:
+    """One answer: a layout, that the call raised, or what else it returned."""
+    try:
+        result = function(*(_given(argument) for argument in arguments))
+    except Exception as error:  # noqa: BLE001 (whatever it raises is its answer)
+        kind = "ValueError" if isinstance(error, ValueError) else type(error).__name__
+        return {"raised": kind, "text": str(error)[:200]}
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        return {"returned": repr(result)[:200]}
+    try:
+        return {"shape": _lists(result[0]), "stride": _lists(result[1])}
+    except (TypeError, ValueError, OverflowError):
+        return {"returned": repr(result)[:200]}
+
+
+def _given(argument: Any) -> Any:
+    if isinstance(argument, dict):
+        return Layout(_tuples(argument["shape"]), _tuples(argument["stride"]))
+    return argument
+
+
+def _tuples(tree: Any) -> Any:
+    return tuple(map(_tuples, tree)) if isinstance(tree, list) else tree
+
+
+def _lists(tree: Any) -> Any:
+    return [_lists(branch) for branch in tree] if isinstance(tree, tuple | list) else int(tree)

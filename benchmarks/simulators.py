@@ -1,0 +1,111 @@
+"""Values and bounds of every priced case, for every solution that must be accepted.
+
+Prices are integers of a model, the same on every machine; what a case draws follows from the session's seed.
+
+    python -m benchmarks.simulators
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import geometric_mean
+from typing import Any
+
+from benchmarks import results_schema
+from grader import assignment as assignments
+from grader.assignment import Assignment
+from grader.check import solutions
+from grader.check.gradings import Grader
+from grader.contract import Mode, Report, Verdict
+from grader.sandbox import registry
+from grader.task import DialogueTask
+
+OUTPUT = results_schema.RESULTS / "simulators.json"
+SEED = bytes(range(16))
+
+
+def main() -> int:
+    """Grade, write the results, say what was found; 0 if every solution was accepted."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    good = True
+    judge = ""
+    for root in sorted(assignments.available().values()):
+        assignment = assignments.load(root)
+        for label, report in graded(assignment):
+            good = good and report.verdict is Verdict.ACCEPTED
+            judge = report.environment.judge_version
+            cases = list(priced(assignment, label, report))
+            rows += [*cases, together(assignment, label, cases)] if cases else []
+            print(assignment.id, label, report.verdict.value, flush=True)
+    header = results_schema.header("python -m benchmarks.simulators", "any", judge_version=judge)
+    results_schema.write(OUTPUT, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
+    for row in rows:
+        print(f"{row['id']}: {row['value']:g} {row['unit']}, {row['fraction']:.1%} of the bound")
+    return 0 if good else 1
+
+
+def graded(assignment: Assignment) -> Iterator[tuple[str, Report]]:
+    """A session for each solution that must be accepted, if the assignment has priced cases on a CPU."""
+    parts = assignment.parts()
+    on_cpu = assignment.spec.target("cpu") is not None
+    cases = assignment.cases("cpu", SEED) if on_cpu else []
+    if not any(case.role == "timed" and isinstance(parts[case.part], DialogueTask) for case in cases):
+        return
+    grader = Grader(assignment, registry.choose(None), None)
+    found, _ = solutions.read(solutions.folder(assignment))
+    for solution in found:
+        if solution.verdict is Verdict.ACCEPTED:
+            report = grader.grade(solution.files, Mode.GRADE, language=solution.language, seed=SEED)
+            yield solution.label, report
+
+
+def priced(assignment: Assignment, label: str, report: Report) -> Iterator[dict[str, Any]]:
+    """One row for each priced case."""
+    slug = assignment.id.partition("/")[2]
+    for timed in report.timed:
+        measure = timed.measure
+        if measure is None or measure.unit == "s" or measure.bound is None:
+            continue
+        ratio = ("bound", "value") if measure.better == "lower" else ("value", "bound")
+        yield {
+            "id": f"{slug}/{label.rpartition('.')[0]}/{timed.case}",
+            "assignment": assignment.id,
+            "case": timed.case,
+            "solution": label,
+            "quantity": measure.quantity,
+            "unit": measure.unit,
+            "value": measure.value,
+            "bound": measure.bound,
+            "bound_by": measure.bound_by or "",
+            "fraction": timed.fraction,
+            "ratios": {"fraction": ratio},
+        }
+
+
+def together(assignment: Assignment, label: str, cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The row of a whole solution, which milestones name: the geometric mean over its cases."""
+    slug = assignment.id.partition("/")[2]
+    better = {case["ratios"]["fraction"] for case in cases}
+    if len(better) != 1:
+        raise ValueError(f"{assignment.id}: cases that are better lower and higher have no common row")
+    return {
+        "id": f"{slug}/{label.rpartition('.')[0]}",
+        "assignment": assignment.id,
+        "case": "all",
+        "solution": label,
+        "quantity": "geometric mean",
+        "unit": "1",
+        "value": geometric_mean([case["value"] for case in cases]),
+        "bound": geometric_mean([case["bound"] for case in cases]),
+        "bound_by": "",
+        "fraction": geometric_mean([case["fraction"] for case in cases]),
+        "ratios": {"fraction": better.pop()},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -136,14 +136,16 @@ def find(name: str | Path) -> Path:
     raise AssignmentError(str(name), [Fault(FILE, "", "no such assignment was found", right)])
 
 
+def roots() -> list[Path]:
+    """The search path: `./assignments`, `$SOLMARK_ASSIGNMENTS`, the checkout's `assignments`."""
+    configured = os.environ.get("SOLMARK_ASSIGNMENTS", "").split(os.pathsep)
+    return [Path("assignments"), *(Path(root) for root in configured if root), _CHECKOUT]
+
+
 def available() -> dict[str, Path]:
     """Folders of all assignments in the search path by id; the first found wins."""
-    roots = [Path("assignments")]
-    if configured := os.environ.get("SOLMARK_ASSIGNMENTS"):
-        roots += [Path(root) for root in configured.split(os.pathsep) if root]
-    roots.append(_CHECKOUT)
     found: dict[str, Path] = {}
-    for root in roots:
+    for root in roots():
         for file in sorted(root.glob(f"*/*/{FILE}")):
             found.setdefault(f"{file.parent.parent.name}/{file.parent.name}", file.parent.resolve())
     return found

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
+from grader import assignment as assignments
 from grader import repair
 from grader.faults import AssignmentError, Fault, from_validation, near
 from grader.spec import Model, Title
@@ -94,6 +95,12 @@ class Row:
     def built(self) -> bool:
         """At least one assignment exists."""
         return any(cell.built for cell in self.cells)
+
+
+def find() -> Path | None:
+    """The first map in the search path of assignments (`grader.assignment.roots`), None if there is none."""
+    files = (root / FILE for root in assignments.roots())
+    return next((file.resolve() for file in files if file.is_file()), None)
 
 
 def load(path: Path) -> Course:

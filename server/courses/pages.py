@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, Mode
 from server.access import AppSettings, Blobs, CheckedForm, CurrentUser, Db
-from server.courses import service, views
+from server.courses import service, syllabus_map, views
 from server.courses.service import AssignmentView, Openness
 from server.db.models import AssignmentVersion, Course, Submission, User
 from server.db.models.course import Role
@@ -75,8 +75,33 @@ def course_page(request: Request, reader: PageReader, session: Db, user: Current
         for view in service.assignments(session, course, staff=role.is_staff)
     ]
     return page(
-        request, reader, "course.html", course=course, staff=role.is_staff, rows=rows, zone=zone_of(course)
+        request,
+        reader,
+        "course.html",
+        course=course,
+        staff=role.is_staff,
+        rows=rows,
+        zone=zone_of(course),
+        mapped=syllabus_map.syllabus() is not None,
     )
+
+
+@router.get("/courses/{slug}/map")
+def map_page(request: Request, reader: PageReader, session: Db, user: CurrentUser, slug: str) -> Response:
+    """The weeks and topics of the syllabus, the assignments that cover them, and the team's best."""
+    course, role = service.visible_course(session, slug, user)
+    syllabus = syllabus_map.syllabus()
+    if syllabus is None:
+        raise NotFound(what="map")
+    team = service.team_of(session, course, user)
+    best = submissions.best_of_team(session, team) if team else {}
+    published = {
+        view.assignment.name: best.get(view.assignment.id)
+        for view in service.assignments(session, course, staff=role.is_staff)
+        if view.version is not None
+    }
+    weeks = syllabus_map.weeks(syllabus, published, f"/courses/{quote(course.slug)}/assignments/")
+    return page(request, reader, "map.html", course=course, weeks=weeks, totals=syllabus_map.totals(weeks))
 
 
 @router.get("/courses/{slug}/assignments/{track}/{name}")

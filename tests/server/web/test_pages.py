@@ -326,3 +326,13 @@ def test_a_program_gets_json_and_static_files_may_be_kept(visit: Visit) -> None:
     assert sheet is not None
     assert "immutable" in client.get(sheet[0]).headers["cache-control"]
     assert client.get("/static/../render.py").status_code == 404
+
+
+def test_the_map_of_the_course_shows_what_is_built_and_ones_own_best(visit: Visit, site: Any) -> None:
+    page = visit("ada").get("/courses/demo/map")
+    assert page.status_code == 200
+    assert page.text.count('scope="row"') > 45
+    assert "45 topics" in page.text
+    assert "not yet built" in page.text
+    assert "课程地图" in visit("ada", "zh").get("/courses/demo/map").text
+    assert 'href="/courses/demo/map"' in visit("ada").get("/courses/demo").text

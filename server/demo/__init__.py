@@ -1,4 +1,4 @@
-"""The demo: a whole site, a course, and every solution in `reference/` submitted by a student over HTTP."""
+"""The demo: a whole site, a course, and the solutions in `reference/` submitted by students over HTTP."""
 
 import os
 import subprocess
@@ -24,7 +24,8 @@ from server.settings import Settings, load
 LOOK_SECONDS = 2.0
 PATIENCE_SECONDS = 1200.0
 """After so long without the end of all submissions, the demo has failed."""
-
+WRONG = 10
+"""Wrong solutions of each assignment, where DEMO_WRONG does not say: the demo has minutes."""
 INTERRUPTED = 130
 WIDTH = 120
 """Columns of the output where there is no terminal."""
@@ -33,7 +34,8 @@ WIDTH = 120
 def run(*, port: int | None, ended: Callable[[], bool]) -> int:
     """Run the demo; 0 if every verdict is of the class that `reference/` names.
 
-    State lives in $SOLMARK_HOME (./var). With DEMO_EXIT=1 the site stops at the end.
+    State lives in $SOLMARK_HOME (./var). DEMO_EXIT=1 stops the site at the end. DEMO_WRONG says how many
+    wrong solutions of each assignment are submitted (a number, or `all`): they take the machine by turns.
     """
     console = Console()
     if not console.is_terminal:
@@ -42,7 +44,10 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
     with console.status("Measuring this machine (once) ..."):
         _calibrate()
     assignments = publishing.folders(Path("assignments"))
-    submissions = entries(Path("reference"), [f"{path.parent.name}/{path.name}" for path in assignments])
+    names = [f"{path.parent.name}/{path.name}" for path in assignments]
+    wrong = os.environ.get("DEMO_WRONG") or str(WRONG)
+    submissions = entries(Path("reference"), names, None if wrong == "all" else int(wrong))
+    there = len(entries(Path("reference"), names))
     students = list(dict.fromkeys(entry.student for entry in submissions))
     upgrade(settings.database)
     database = Database(settings.database)
@@ -55,6 +60,8 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
         database.close()
     with site.running(settings, host="127.0.0.1", port=port) as running:
         console.print(f"Solmark at {running.url}: grading {len(submissions)} submissions")
+        if len(submissions) < there:
+            console.print(f"({there - len(submissions)} more wrong solutions with DEMO_WRONG=all)")
         with ExitStack() as stack:
             people = {
                 login: stack.enter_context(Student(running.url, login, passwords[login]))
@@ -65,8 +72,8 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
         if ended():
             console.print("Stopped.")
             return INTERRUPTED
-        for path in assignments:
-            console.print(tables.board(board_of(running.url, f"{path.parent.name}/{path.name}")))
+        for name in names:
+            console.print(tables.board(board_of(running.url, name)))
         console.print(tables.logins(passwords, students))
         console.print(f"All passwords: {settings.server_home / 'demo.json'}", soft_wrap=True, highlight=False)
         code = _judge(submitted, console)

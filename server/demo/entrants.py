@@ -1,4 +1,4 @@
-"""Who submits what in the demo: every solution in `reference/`, each by a student of its own."""
+"""Who submits what in the demo: solutions of `reference/`, each by a student of its own."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,12 +36,15 @@ class Entry:
     """Login."""
 
 
-def entries(reference: Path, assignments: Sequence[str]) -> list[Entry]:
-    """Every solution of the assignments; the n-th of each is submitted by the n-th student."""
+def entries(reference: Path, assignments: Sequence[str], wrong: int | None = None) -> list[Entry]:
+    """Solutions of the assignments; the n-th of each is submitted by the n-th student.
+
+    Of the wrong ones of an assignment at most `wrong` (None: all), spread evenly over their names.
+    """
     return [
         Entry(name, path, *_header(path, reference / name), student=login(number))
         for name in assignments
-        for number, path in enumerate(_solutions(reference / name))
+        for number, path in enumerate(_solutions(reference / name, wrong))
     ]
 
 
@@ -51,9 +54,15 @@ def login(number: int) -> str:
     return NAMES[index] + (str(turn + 1) if turn else "")
 
 
-def _solutions(folder: Path) -> Iterator[Path]:
-    for pattern in ("*", "wrong/*"):
-        yield from sorted(path for path in folder.glob(pattern) if path.suffix in SUFFIXES)
+def _solutions(folder: Path, wrong: int | None) -> Iterator[Path]:
+    yield from _sources(folder)
+    found = _sources(folder / "wrong")
+    count = len(found) if wrong is None else min(wrong, len(found))
+    yield from (found[index * len(found) // count] for index in range(count))
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES)
 
 
 def _header(path: Path, folder: Path) -> tuple[Verdict, str | None, Mapping[str, Path]]:

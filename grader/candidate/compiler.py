@@ -9,11 +9,6 @@ from pathlib import Path
 
 from .failures import SubmissionError
 
-FLAGS = (
-    "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-Wall", "-fmax-errors=50",
-)  # fmt: skip
-CUDA_FLAGS = ("-std=c++17", "-O3", "-lineinfo", "-shared", "-Xcompiler", "-fPIC,-Wall", "-Xptxas", "-v")
-"""Besides the architecture, which only the judge knows: no device is needed for building."""
 _CUDA_PLACES = "/usr/local/cuda/bin:/opt/cuda/bin"
 
 
@@ -26,16 +21,15 @@ class Built:
     artifact: str
 
 
-def build(folder: str, entry: str, artifact: str, log_bytes: int, flags: Sequence[str] = ()) -> Built:
-    """Compile `entry` and every other file of its kind in the folder; headers are found beside them."""
+def build(folder: str, entry: str, artifact: str, log_bytes: int, flags: Sequence[str]) -> Built:
+    """Compile `entry` and every other file of its kind with the judge's flags; headers lie beside them."""
     suffix = Path(entry).suffix
     compiler = _nvcc() if suffix == ".cu" else shutil.which("g++")
     if compiler is None:
         raise SubmissionError("no_compiler", "nvcc" if suffix == ".cu" else "g++")
     ours = Path(__file__).parent
-    common = CUDA_FLAGS if suffix == ".cu" else FLAGS
     sources = [entry, *sorted(path.name for path in Path(folder).glob(f"*{suffix}") if path.name != entry)]
-    options = [*common, *flags, f"-I{ours}", "-I."]
+    options = [*flags, f"-I{ours}", "-I."]
     command = [compiler, *options, *sources, str(ours / f"runner{suffix}"), "-o", artifact]
     process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

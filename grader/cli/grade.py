@@ -169,7 +169,7 @@ def _grade(
         console=console,
         transient=True,
         disable=console is None,
-        auto_refresh=False,  # A thread that draws would share the judge's core and interpreter while it times.
+        auto_refresh=False,  # A thread that draws would share the judge's core while it times.
     ) as progress:
         bar = progress.add_task(pick("preparing", "准备中"), total=None)
 

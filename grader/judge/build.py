@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.candidate.compiler import CUDA_FLAGS, FLAGS
 from grader.contract import BuildResult, Language, Text, Verdict
+from grader.judge import compilers
 from grader.judge.client import BUILD_ARENA_BYTES, Client
 from grader.judge.failure import CandidateFailure
 from grader.judge.messages import clean
@@ -45,6 +45,7 @@ def compile_native(
 ) -> Build:
     """Compile a C++ or CUDA submission, with `flags` beside the fixed ones. Raises SandboxError."""
     begin = time.monotonic()
+    command = compilers.command(entry_name, flags)
     own = replace(limits, wall_seconds=seconds + 10, cpu_seconds=2 * seconds, memory_bytes=MEMORY_BYTES)
     with Client.start(backend, own, arena_bytes=BUILD_ARENA_BYTES, language=language, cpus=cpus) as client:
         supervisor.attach(client)
@@ -52,18 +53,16 @@ def compile_native(
             outcome = client.build(files, entry_name, seconds, flags)
         except CandidateFailure as failure:
             log = "".join(client.output())
-            return Build(_result(language, flags, log, begin), failure.verdict, failure.text)
+            return Build(_result(language, command, log, begin), failure.verdict, failure.text)
         finally:
             supervisor.detach(client)
-    result = _result(language, flags, outcome.log.decode("utf-8", "replace"), begin)
+    result = _result(language, command, outcome.log.decode("utf-8", "replace"), begin)
     if outcome.status == 0 and outcome.artifact:
         return Build(result, Verdict.ACCEPTED, artifact=outcome.artifact)
     return Build(result, Verdict.BUILD_ERROR, _refusal(outcome.status))
 
 
-def _result(language: Language, flags: Sequence[str], log: str, begin: float) -> BuildResult:
-    compiler, fixed = ("nvcc", CUDA_FLAGS) if language is Language.CUDA else ("g++", FLAGS)
-    command = " ".join((compiler, *fixed, *flags))
+def _result(language: Language, command: str, log: str, begin: float) -> BuildResult:
     return BuildResult(
         language=language,
         command=command,

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from grader.contract import Language, Verdict
+from grader.judge import compilers
 from grader.judge.arena import Arena
 from grader.judge.channel import Pipes, violation
 from grader.judge.exchange import Exchange, Sentence
@@ -197,7 +198,7 @@ class Client:
         message = {
             "type": "build",
             "file": entry_name,
-            "flags": list(flags),
+            "flags": compilers.flags(entry_name, flags),
             "log_bytes": LOG_BYTES,
             "artifact_bytes": ARTIFACT_BYTES,
         }

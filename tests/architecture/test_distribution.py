@@ -51,7 +51,7 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_no_secret_is_in_the_wheel(wheel_names: list[str]) -> None:
-    assert not [name for name in wheel_names if "reference/" in name or "hidden" in name]
+    assert not [name for name in wheel_names if "reference/" in name or "hidden/" in name]
     assert {name.split("/")[0].split("-")[0] for name in wheel_names} == {"grader", "server", "solmark"}
 
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .arena import Arena
-from .failures import TEXT_CHARS, SubmissionError, of_exception, out_of_memory
+from .failures import TEXT_CHARS, SubmissionError, of_exception, out_of_memory, words
 
 if TYPE_CHECKING:
     import torch
@@ -109,10 +109,10 @@ class Dialogue:
         frames = traceback.extract_tb(error.__traceback__)
         if not any(frame.filename.startswith(self._folder) for frame in frames):
             kind = "method_signature" if isinstance(error, TypeError) else "answer_form"
-            raise SubmissionError(kind, f"{method}: {type(error).__name__}: {error}") from error
+            raise SubmissionError(kind, f"{method}: {type(error).__name__}: {words(error)}") from error
         return {
             "kind": type(error).__name__[:200],
-            "text": _words(error)[:1000],
+            "text": words(error)[:1000],
             "trace": of_exception(error, self._folder, "exception").text[:TEXT_CHARS],
         }
 
@@ -177,13 +177,6 @@ def _walk(value: Any, depth: int) -> Any:
     if hasattr(value, "tolist"):  # A tensor, an array, or a number out of one.
         return _walk(value.tolist(), depth)
     raise TypeError(f"the answer holds a {type(value).__name__}; numbers, strings, lists and dicts are taken")
-
-
-def _words(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 (a __str__ that raises)
-        return ""
 
 
 def _flush() -> None:

@@ -26,9 +26,17 @@ def of_exception(error: BaseException, folder: str, kind: str) -> SubmissionErro
         return SubmissionError("memory", _describe(error, folder))
     if type(error).__name__ == "OutOfMemoryError":
         return SubmissionError("device_memory", _describe(error, folder))
-    if type(error).__name__ == "AcceleratorError" or str(error).startswith("CUDA error"):
-        return SubmissionError("cuda", str(error).partition("\n")[0])
+    if type(error).__name__ == "AcceleratorError" or words(error).startswith("CUDA error"):
+        return SubmissionError("cuda", words(error).partition("\n")[0])
     return SubmissionError(kind, _describe(error, folder))
+
+
+def words(error: BaseException) -> str:
+    """What an exception says; nothing where its `__str__` raises."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 (student code)
+        return ""
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -65,6 +65,8 @@ def _start_next(context: Context) -> None:
         return  # They start in a tenth of a second.
     if context.mode is Mode.GRADE and timed.is_timed(context):
         context.sandboxes.ahead("timed", timed.arena_bytes(timed.plans(context)), pinned=True)
+    if context.mode is Mode.GRADE:
+        context.ahead("priced", plan.priced())
     context.ahead("hidden", plan.hidden_here())
 
 

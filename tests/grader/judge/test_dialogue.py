@@ -83,6 +83,15 @@ def keys():
     return {1: 2}
 
 
+def forge(frames):
+    import os
+    import struct
+
+    for body in frames:
+        os.write(4, struct.pack("<I", len(body)) + body.encode())
+    return "forged"
+
+
 def surrogate():
     return "a\\ud800\\x1b[31mb"
 
@@ -257,6 +266,24 @@ def test_what_is_no_answer_is_told_and_survived(
     assert result.message is not None
     assert (result.verdict, result.message.code) == (verdict, code)
     assert plain.take() is client
+    assert plain.test(lambda candidate: passed(candidate.ask("add", [1, 2]) == 3)).verdict is Verdict.ACCEPTED
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        ["{}"],
+        ['{"type": "reply", "id": "' + "0" * 32 + '", "value": "right", "raised": null}'],
+        ["x" * 1000] * 3,
+        ['{"type": "opened", "id": "' + "0" * 32 + '"}'],
+    ],
+)
+def test_a_forged_answer_is_a_violation(plain: Bench, frames: list[str]) -> None:
+    def episode(candidate: Candidate) -> Outcome:
+        candidate.ask("forge", [list[Json](frames)])
+        return passed(candidate.ask("add", [1, 2]) == 3)
+
+    assert plain.test(episode).verdict is Verdict.SANDBOX_VIOLATION
     assert plain.test(lambda candidate: passed(candidate.ask("add", [1, 2]) == 3)).verdict is Verdict.ACCEPTED
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.judge.messages import Built, Done, Failed, ProtocolError, clean, decode, shorten
+from grader.judge.messages import Built, Done, Failed, ProtocolError, Reply, clean, decode, shorten
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """The machine may be busy."""
@@ -23,6 +23,9 @@ def test_messages_are_read() -> None:
     assert decode(_encoded(type="called", id=ID)) == Done(type="called", id=ID)
     built = decode(_encoded(type="built", id=ID, status=-9, log_bytes=0, artifact_bytes=3))
     assert isinstance(built, Built)
+    reply = decode(_encoded(type="reply", id=ID, value={"a\x00": ["\x1b[1mb", 1 << 80]}, raised=None))
+    assert isinstance(reply, Reply)
+    assert reply.value == {"a\ufffd": ["b", 1 << 80]}
     failed = decode(_encoded(type="failed", id=ID, kind="exception", text="\x1b[31mred\x00", number=None))
     assert isinstance(failed, Failed)
     assert failed.text == "red\ufffd"
@@ -55,6 +58,13 @@ def test_messages_are_read() -> None:
         _encoded(type="failed", id=ID, kind="accepted", text=""),
         _encoded(type="failed", id=ID, kind="status", text="", number=1 << 31),
         _encoded(type="failed", id=ID, kind="exception", text=["x"]),
+        b'{"type": "reply", "id": "%b", "value": 1e999, "raised": null}' % ID.encode(),
+        b'{"type": "reply", "id": "%b", "value": [-1e999], "raised": null}' % ID.encode(),
+        b'{"type": "reply", "id": "%b", "value": NaN, "raised": null}' % ID.encode(),
+        b'{"type": "reply", "id": "%b", "value": %b, "raised": null}' % (ID.encode(), b"[" * 99 + b"]" * 99),
+        _encoded(type="reply", id=ID, value=1),
+        _encoded(type="reply", id=ID, value=1, raised="ValueError"),
+        _encoded(type="reply", id=ID, value=1, raised={"kind": "E", "text": "x" * 1001, "trace": ""}),
     ],
 )
 def test_what_is_no_message_is_refused(body: bytes) -> None:

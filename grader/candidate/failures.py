@@ -42,7 +42,7 @@ def words(error: BaseException) -> str:
 def out_of_memory(error: BaseException) -> bool:
     """Whether an allocation was refused: by Python, or by torch's allocator."""
     return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+        isinstance(error, RuntimeError) and "DefaultCPUAllocator" in words(error)
     )
 
 

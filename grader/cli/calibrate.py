@@ -9,7 +9,8 @@ from rich.table import Table
 from grader.cli import exit_codes
 from grader.cli.language import pick, say
 from grader.hardware.calibrate import Outcome
-from grader.hardware.profile import CPU_CEILING_MARGIN, HardwareError, load
+from grader.hardware.calibrate_device import DeviceOutcome
+from grader.hardware.profile import CPU_CEILING_MARGIN, HardwareError, committed, load
 
 
 def command(
@@ -19,24 +20,59 @@ def command(
     force: Annotated[
         bool, typer.Option("--force", help="Drop what is stored, for instance of another CPU.")
     ] = False,
+    hardware: Annotated[
+        str, typer.Option(help="Hardware class: cpu, or that of the device of this machine.")
+    ] = "cpu",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the stored calibration and nothing else.")
     ] = False,
 ) -> None:
-    """Measure this CPU's ceilings and the judge's constant; keep the best of all runs."""
+    """Measure this machine's ceilings and the judge's constant; keep the best of all runs."""
     from grader.hardware.calibrate import calibrate
+    from grader.hardware.calibrate_device import calibrate_device
 
     errors = Console(stderr=True)
     try:
         with errors.status(pick("calibrating", "校准中")) as status:
-            outcome = calibrate(quick=quick, force=force, progress=lambda text: status.update(say(text)))
+            outcome: Outcome | DeviceOutcome
+            if committed(hardware).kind == "cpu":
+                outcome = calibrate(quick=quick, force=force, progress=lambda text: status.update(say(text)))
+            else:
+                outcome = calibrate_device(
+                    hardware, quick=quick, force=force, progress=lambda text: status.update(say(text))
+                )
     except HardwareError as error:
         errors.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
     if as_json:
         typer.echo(outcome.calibration.model_dump_json(indent=2))
         return
-    _show(outcome, Console())
+    if isinstance(outcome, DeviceOutcome):
+        _show_device(outcome, Console())
+    else:
+        _show(outcome, Console())
+
+
+def _show_device(outcome: DeviceOutcome, console: Console) -> None:
+    calibration = outcome.calibration
+    table = Table(title=calibration.name, title_justify="left")
+    for heading in (pick("rate", "速率"), pick("measured", "实测"), pick("datasheet", "标称")):
+        table.add_column(heading, justify="right")
+    hardware = load(calibration.hardware)
+    for unit, rates in sorted(hardware.units.items()):
+        if rates.measured is not None:
+            table.add_row(f"{unit} TFLOP/s", f"{rates.measured / 1e12:.1f}", f"{rates.score / 1e12:.1f}")
+    if hardware.dram is not None and hardware.dram.measured is not None:
+        table.add_row(
+            "dram TB/s", f"{hardware.dram.measured / 1e12:.3f}", f"{hardware.dram.score / 1e12:.3f}"
+        )
+    console.print(table)
+    for kind, seconds in sorted(calibration.overhead_seconds.items()):
+        label = pick(f"the judge's constant, {kind}", f"评测器常数，{kind}")
+        console.print(f"{label}: {seconds * 1e6:.1f} µs", highlight=False, markup=False)
+    step = (calibration.step_seconds or 0.0) * 1e6
+    console.print(pick(f"a step: {step:.2f} µs", f"一步：{step:.2f} µs"), highlight=False)
+    console.print(f"{outcome.path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _show(outcome: Outcome, console: Console) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def calibrate(
     `force` drops what is stored, as is needed when it is of another CPU or damaged. Raises HardwareError for
     that, for a second calibration at the same time, and where the measuring process fails.
     """
-    with _alone():
+    with alone():
         previous = None if force else _previous()
         found, remarks = _rows(quick=quick, progress=progress)
         progress(Text(code="calibrate_constant", en="the judge's own constant", zh="评测器自身的常数"))
@@ -70,7 +70,7 @@ def calibrate(
             progress(Text(code="calibrate_sessions", en="how sessions differ", zh="各次评测之间的差异"))
             spread = _spread()
         calibration = _merged(previous, found, overhead, spread)
-        path = _store(calibration)
+        path = store(calibration)
     return Outcome(calibration, path, found, (*remarks, *missing))
 
 
@@ -243,7 +243,8 @@ def best_row(kept: CoreRates | None, found: Ceilings) -> CoreRates:
     return CoreRates(dram=dram, units={"fp32": fp32}, fastest=fastest)
 
 
-def _store(calibration: Calibration) -> Path:
+def store(calibration: Calibration) -> Path:
+    """Write a calibration whole or not at all; where it lies."""
     path = data_folder() / f"{calibration.hardware}.json"
     descriptor, scratch = tempfile.mkstemp(prefix=".calibration-", dir=path.parent)
     with os.fdopen(descriptor, "w") as file:
@@ -255,8 +256,16 @@ def _store(calibration: Calibration) -> Path:
     return path
 
 
+def version(package: str) -> str:
+    """Version of an installed package, `source` where it runs from a source tree."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "source"
+
+
 @contextmanager
-def _alone() -> Iterator[None]:
+def alone() -> Iterator[None]:
     """Hold this machine's calibration lock: two at once would disturb each other."""
     folder = data_folder()
     try:

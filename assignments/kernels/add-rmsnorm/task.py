@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 16
 """Elements the oracle handles at once, so that its float64 copies stay in a cache."""
+_DEVICE_BLOCK = 1 << 26
+"""On a device few launches count for more."""
 
 
 def tensors(params: Params) -> Sequence[Tensor]:
@@ -100,9 +102,9 @@ def oracle(params: Params, inputs: Slot) -> Slot:
     x, res, w = inputs["x"], inputs["res"], inputs["w"].to(torch.float64)
     rows, columns = x.shape
     # A float32 addition of two float16 or bfloat16 numbers, rounded to their type, is correctly rounded.
-    res_out = torch.empty(rows, columns, dtype=x.dtype)
-    y = torch.empty(rows, columns, dtype=torch.float64)
-    step = max(1, _BLOCK // columns)
+    res_out = torch.empty(rows, columns, dtype=x.dtype, device=x.device)
+    y = torch.empty(rows, columns, dtype=torch.float64, device=x.device)
+    step = max(1, (_DEVICE_BLOCK if x.is_cuda else _BLOCK) // columns)
     for first in range(0, rows, step):
         block = slice(first, first + step)
         torch.add(x[block], res[block], out=res_out[block])

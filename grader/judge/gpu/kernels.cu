@@ -22,6 +22,7 @@ struct Region {
 enum Kind { CONSTANT, UNIFORM, ROWS, INTEGERS };
 enum DType { F64, F32, F16, BF16, E4M3, E5M2, I64, I32, I16, I8, U8, BOOL };
 #define TILE 4096  // groups of 16 bytes
+#define THREADS 256
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
 struct Bits {
@@ -81,54 +82,62 @@ __device__ inline int item_bytes(u64 dtype) {
     return dtype == F64 || dtype == I64 ? 8 : dtype == F32 || dtype == I32 ? 4 : dtype == F16 || dtype == BF16 || dtype == I16 ? 2 : 1;
 }
 
-// The element with these random bits, as its bytes in the lowest ones of a word.
-__device__ inline u64 element(const Region &r, u64 random, float scale, float shift, float factor) {
-    switch (r.dtype) {
-    case F64:
-        return (u64)__double_as_longlong(((double)(i64)random * 5.421010862427522e-20 * scale + shift) * factor);
-    case F32:
-        return __float_as_uint(((float)(int)random * 2.3283064365386963e-10f * scale + shift) * factor);
-    case F16:
-        return half_bits(((float)(short)random * 1.52587890625e-05f * scale + shift) * factor);
-    case BF16:
-        return bfloat_bits(((float)(short)random * 1.52587890625e-05f * scale + shift) * factor);
-    case E4M3:
-    case E5M2:
-        return float8_bits(((float)(signed char)random * 0.00390625f * scale + shift) * factor, r.dtype == E5M2);
-    default:
-        return 0;
-    }
+// What a group's elements are scaled and shifted by.
+struct Row {
+    float scale, shift;
+    u32 salt;
+};
+
+__device__ inline Row row_of(const Region &r, u32 row) {
+    if (r.kind != ROWS)
+        return {(float)r.a, (float)r.b, 0};
+    const Bits own = philox(row, 0, r.key0, r.key1, 2);
+    float scale = exp2f((float)r.a * (2.0f * unit(own.x) - 1.0f));
+    if (unit(own.y) < (float)r.b)
+        scale *= 8.0f;
+    return {2.0f * scale, scale * (2.0f * unit(own.z) - 1.0f), own.w};
 }
 
-// 16 bytes of random elements: group `group` of row `row`.
-__device__ inline void make(const Region &r, u32 group, u32 row, int item, u64 out[2]) {
+// Random bits of a small integer as a float in [-1/2, 1/2): exact, and cheaper than a conversion.
+__device__ inline float centred16(u32 bits) { return (__uint_as_float(0x4b000000u | bits) - 8421376.0f) * 1.52587890625e-05f; }
+__device__ inline float centred8(u32 bits) { return (__uint_as_float(0x4b000000u | bits) - 8388736.0f) * 0.00390625f; }
+
+// 16 bytes of random elements of ITEM bytes each: group `group` of row `row`.
+template <int ITEM> __device__ inline void make(const Region &r, const Row &own, u32 group, u32 row, u64 out[2]) {
+    constexpr int COUNT = 16 / ITEM;
     const Bits bits = philox(group, row, r.key0, r.key1, 1);
-    u64 raw[2] = {((u64)bits.y << 32) | bits.x, ((u64)bits.w << 32) | bits.z};
-    float scale = (float)r.a, shift = (float)r.b;
+    const u32 raw[4] = {bits.x, bits.y, bits.z, bits.w};
+    u32 words[4] = {0, 0, 0, 0};
     int outlier = -1;
     float factor = 1.0f;
     if (r.kind == ROWS) {
-        const Bits own = philox(row, 0, r.key0, r.key1, 2);
-        scale = exp2f((float)r.a * (2.0f * unit(own.x) - 1.0f));
-        if (unit(own.y) < (float)r.b)
-            scale *= 8.0f;
-        shift = scale * (2.0f * unit(own.z) - 1.0f);
-        scale *= 2.0f;
-        const u32 h = mix(bits.x ^ mix(bits.y ^ mix(bits.z ^ mix(bits.w ^ own.w))));
-        if (unit(h) < (float)r.c * (16 / item)) {
-            const u32 g = mix(h ^ own.w);
-            outlier = g % (16 / item);
+        const u32 h = mix(bits.x ^ (bits.y * 0x9E3779B1u) ^ (bits.z * 0x85EBCA77u) ^ (bits.w * 0xC2B2AE3Du) ^ own.salt);
+        if (unit(h) < (float)r.c * COUNT) {
+            const u32 g = mix(h ^ own.salt);
+            outlier = g % COUNT;
             factor = 4.0f + 12.0f * unit(mix(g + 1));
         }
     }
-    out[0] = out[1] = 0;
-    const int each = 8 * item;
-    const u64 mask = item == 8 ? ~0ull : (1ull << each) - 1;
-    for (int i = 0; i < 16 / item; ++i) {
-        const int at = i * each;
-        const u64 random = raw[at / 64] >> (at % 64) & mask;
-        out[at / 64] |= (element(r, random, scale, shift, i == outlier ? factor : 1.0f) & mask) << (at % 64);
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+        const float times = i == outlier ? factor : 1.0f;
+        if constexpr (ITEM == 8) {
+            const i64 value = (i64)(((u64)raw[2 * i + 1] << 32) | raw[2 * i]);
+            const double real = ((double)value * 5.421010862427522e-20 * own.scale + own.shift) * times;
+            words[2 * i] = (u32)__double2loint(real);
+            words[2 * i + 1] = (u32)__double2hiint(real);
+        } else if constexpr (ITEM == 4) {
+            words[i] = __float_as_uint(((float)(int)raw[i] * 2.3283064365386963e-10f * own.scale + own.shift) * times);
+        } else if constexpr (ITEM == 2) {
+            const float value = (centred16(raw[i / 2] >> (16 * (i % 2)) & 0xffffu) * own.scale + own.shift) * times;
+            words[i / 2] |= (u32)(r.dtype == F16 ? half_bits(value) : bfloat_bits(value)) << (16 * (i % 2));
+        } else {
+            const float value = (centred8(raw[i / 4] >> (8 * (i % 4)) & 0xffu) * own.scale + own.shift) * times;
+            words[i / 4] |= (u32)float8_bits(value, r.dtype == E5M2) << (8 * (i % 4));
+        }
     }
+    out[0] = ((u64)words[1] << 32) | words[0];
+    out[1] = ((u64)words[3] << 32) | words[2];
 }
 
 __device__ inline u64 integer(const Region &r, u32 column, u32 row) {
@@ -149,7 +158,7 @@ __device__ inline void store(u64 address, int item, u64 value) {
 }
 
 // Writes every region of the table. A block takes whole tiles.
-extern "C" __global__ void __launch_bounds__(256) fill(const Region *table, u32 regions, u64 tiles) {
+extern "C" __global__ void __launch_bounds__(THREADS) fill(const Region *table, u32 regions, u64 tiles) {
     for (u64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         u32 low = 0, high = regions - 1;
         while (low < high) {
@@ -164,8 +173,14 @@ extern "C" __global__ void __launch_bounds__(256) fill(const Region *table, u32 
         const u32 groups = (u32)((r.columns + per - 1) / per);  // of a row
         const u64 all = (u64)groups * r.rows;
         const u64 first = (tile - r.first_tile) * TILE;
-        for (u32 i = threadIdx.x; i < TILE && first + i < all; i += blockDim.x) {
-            const u64 index = first + i;
+        // A warp stays in one row for as long as it can, since what holds for a row is dear.
+        constexpr u32 EACH = TILE / (THREADS / 32);
+        u32 known = 0xffffffffu;
+        Row own = {0.0f, 0.0f, 0};
+        for (u32 k = 0; k < EACH; k += 32) {
+            const u64 index = first + (threadIdx.x / 32) * EACH + k + threadIdx.x % 32;
+            if (index >= all)
+                break;
             u32 row, group;
             if (all < 0x100000000ull) {
                 row = (u32)index / groups;
@@ -177,8 +192,20 @@ extern "C" __global__ void __launch_bounds__(256) fill(const Region *table, u32 
             const u64 column = (u64)group * per;
             const u64 address = r.address + (u64)((i64)row * r.row_stride + (i64)column * r.column_stride) * item;
             u64 out[2] = {r.word, r.word};
-            if (r.kind == UNIFORM || r.kind == ROWS)
-                make(r, group, row + (u32)r.first_row, item, out);
+            if (r.kind == UNIFORM || r.kind == ROWS) {
+                if (row != known)
+                    own = row_of(r, row + (u32)r.first_row);
+                known = row;
+                const u32 counted = row + (u32)r.first_row;
+                if (item == 2)
+                    make<2>(r, own, group, counted, out);
+                else if (item == 4)
+                    make<4>(r, own, group, counted, out);
+                else if (item == 8)
+                    make<8>(r, own, group, counted, out);
+                else
+                    make<1>(r, own, group, counted, out);
+            }
             if (r.kind != INTEGERS && r.column_stride == 1 && column + per <= r.columns && address % 16 == 0) {
                 *(ulonglong2 *)address = make_ulonglong2(out[0], out[1]);
                 continue;

@@ -123,11 +123,12 @@ def _spread(subject: str, case: str, reports: Sequence[Report], seconds: float) 
     ]
     if len(measures) < 2:
         return warning(f"{subject}: {case}", "was not measured often enough to tell")
-    values = [measure.value for measure in measures]
+    # Over its own bound: a priced case draws other numbers in each session.
+    values = [measure.value / (measure.bound or 1.0) for measure in measures]
     mean = statistics.fmean(values)
     cv = statistics.stdev(values) / mean if mean else 0.0
-    bound = measures[0].bound
-    share = f", {bound / mean:.1%} of the bound" if bound and mean else ""
+    reached = mean if measures[0].better == "higher" else 1 / mean if mean else 0.0
+    share = f", {reached:.1%} of the bound" if measures[0].bound else ""
     text = f"cv {cv:.2%} between sessions{share}"
     if cv > _SPREAD_LIMIT:
         return Finding(f"{subject}: {case}", State.WARNING, f"{text}: is the machine idle?", seconds)

@@ -38,6 +38,10 @@ class Submitted:
         """Ask for its state again."""
         self.learn(_json(self._client.get(f"submissions/{self.found['id']}")))
 
+    def report(self) -> dict[str, Any]:
+        """Its Report, as the student may see it."""
+        return _json(self._client.get(f"submissions/{self.found['id']}/report"))
+
     def learn(self, found: dict[str, Any]) -> None:
         """This is its state now."""
         self.found = found
@@ -53,7 +57,7 @@ class Submitted:
         return verdict.failure_class is self.entry.expected.failure_class
 
     def _tests_passed(self) -> bool:
-        report = _json(self._client.get(f"submissions/{self.found['id']}/report"))
+        report = self.report()
         ran = [test["verdict"] for test in report["tests"] if test["verdict"] is not None]
         hidden = report["hidden"] is None or report["hidden"]["passed"] is not False
         return set(ran) == {Verdict.ACCEPTED.value} and hidden

@@ -254,6 +254,14 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "CUDA reported an error: {detail}. Often an index is out of range: try compute-sanitizer.",
         "CUDA 报告了错误：{detail}。常见原因是下标越界：请用 compute-sanitizer 在小规模用例上检查。",
     ),
+    "overlap": (
+        "The calls of a round overlapped: {ring} µs each in the ring, {single} µs for a call alone.",
+        "一轮中的调用相互重叠：连续调用时每次 {ring} 微秒，单独一次调用需 {single} 微秒。",
+    ),
+    "yardstick": (
+        "The judge's own copy and product ran below this device's calibrated rates.",
+        "评测器自己的复制与矩阵乘低于此设备的校准值。",
+    ),
     "eager": (
         "The calls could not be captured in a CUDA graph ({detail}): each was launched by itself, which counts.",
         "无法把一轮中的调用捕获为 CUDA graph（{detail}），因此逐次启动，启动开销计入时间。",

@@ -265,6 +265,7 @@ class _Session:
                 versions=findings.versions,
                 device=self._device,
                 reading=findings.reading,
+                yardstick=findings.yardstick,
             ),
             staff=StaffDetail(
                 seed=self._seed.hex(),

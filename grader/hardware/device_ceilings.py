@@ -45,6 +45,18 @@ def measure() -> DeviceCeilings:
     return DeviceCeilings(copy, units, _step(), tuple(missing))
 
 
+def quick() -> tuple[float, float]:
+    """(copy in bytes/s, bf16 product in operations/s): the same as `measure` takes them, in 0.2 s."""
+    import torch
+
+    generator = torch.Generator("cuda")
+    generator.seed()
+    product = 2.0 * MATMUL**3 / _best(_plain("bfloat16")(generator), 8)
+    copy = 2 * COPIED / _best(_copy(generator), 4)
+    torch.cuda.empty_cache()
+    return copy, product
+
+
 Product = Callable[[], object]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from grader.contract import Environment
+from grader.contract import Environment, Yardstick
 from grader.hardware.profile import Hardware, cpu_model
 from grader.judge.gpu.device import Device, Reading
 from grader.judge.messages import Ready
@@ -28,6 +28,7 @@ def describe(
     versions: Ready | None,
     device: Device | None = None,
     reading: Reading | None = None,
+    yardstick: Yardstick | None = None,
 ) -> Environment:
     """The environment of a session; `versions` as a sandbox reported them before any student code came in."""
     return Environment(
@@ -45,6 +46,7 @@ def describe(
         driver=device.driver if device else "",
         clocks=dict(reading.clocks) if reading else {},
         temperature_celsius=reading.temperature if reading else None,
+        yardstick=yardstick,
         throttle_reasons=reading.throttled if reading else (),
         kernel=f"{os.uname().sysname} {os.uname().release}"[:128],
     )

@@ -74,6 +74,10 @@ class Rounds:
         self.calls = self.most
         self._round(self.most)
 
+    def single(self) -> float:
+        """Seconds of a round of one call, the constant included; audited like any other."""
+        return self._round(1).seconds
+
     def check_light(self, ceiling: Bound) -> None:
         """Raise IntegrityFailure if a call took less than the bound at the physical ceiling."""
         median = of_median(self.seconds).median

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import scoring, sol
-from grader.contract import Evidence, Measure, Text, TimedResult, Verdict
+from grader.contract import Evidence, Measure, ProbeResult, Text, TimedResult, Verdict
 from grader.hardware.profile import Hardware
 from grader.judge import cores
 from grader.judge.cache import Evictor, last_level_bytes
@@ -23,6 +23,7 @@ from grader.judge.interval import Decision, Rule, of_median
 from grader.judge.layout import LayoutError, SlotLayout, slot_bytes
 from grader.judge.layout import plan as lay_out
 from grader.judge.overhead import Overhead
+from grader.judge.probes import Probes
 from grader.judge.ring import Ring
 from grader.judge.rounds import ROUND_SECONDS, Rounds
 from grader.messages import text
@@ -56,6 +57,8 @@ class Plan:
     """Where the tensors lie, if not in the CPU's memory."""
     round_seconds: float = ROUND_SECONDS
     """Least length of a round."""
+    fill_rate: float = 0.0
+    """On a device, bytes/s of the ring's fill with nobody else there; 0 where it was not measured."""
 
     @property
     def arena_bytes(self) -> int:
@@ -154,6 +157,7 @@ def run(
     )
     evidence: tuple[Evidence, ...] = ()
     detail = ""
+    probe: ProbeResult | None = None
     try:
         with quiet():
             with clock.step("warm-up"):
@@ -163,6 +167,8 @@ def run(
                 verdict, message = Verdict.ACCEPTED, None
             else:
                 verdict, message = _measure(rounds, plan, limits.round)
+                if verdict is Verdict.ACCEPTED and plan.device is not None:
+                    probe = _probed(rounds, overhead.median)
     except CandidateFailure as failure:
         verdict, message, detail = failure.verdict, failure.text, failure.detail
         evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()
@@ -171,6 +177,7 @@ def run(
     if isinstance(clock, DeviceClock):
         detail = f"{detail}\n{clock.summary()}".strip()
     result = _result(plan, rounds, overhead, verdict, message, client.remark)
+    result = result.model_copy(update={"probe": probe})
     return Timing(result, evidence, steps, detail)
 
 
@@ -201,7 +208,14 @@ def _machinery(
         return ring, Clock(client, freezer, ring, Evictor(llc_bytes), plan.sample, case.id, steps)
     on_device = DeviceRing(client.device_arena, plan.slots, plan.task, case, llc_bytes)
     return on_device, DeviceClock(
-        client, freezer, on_device, plan.sample, case.id, steps, arm_seconds=limits.warm_up
+        client,
+        freezer,
+        on_device,
+        plan.sample,
+        case.id,
+        steps,
+        arm_seconds=limits.warm_up,
+        fill_rate=plan.fill_rate,
     )
 
 
@@ -241,6 +255,13 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
         "scattered", width=f"{width:.1%}", rounds=len(rounds.seconds), target=f"{rounds.rule.target:.0%}"
     )
     return Verdict.UNSTABLE_TIMING, scattered
+
+
+def _probed(rounds: Rounds, constant: float) -> ProbeResult | None:
+    """Sealed probes beside the ring's time, where the constant is known. Raises IntegrityFailure."""
+    if constant <= 0:
+        return None
+    return Probes(rounds, constant).check(of_median(rounds.seconds).median)
 
 
 def _result(

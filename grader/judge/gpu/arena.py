@@ -28,7 +28,6 @@ class DeviceArena(Memory):
         recommended = driver.CUmemAllocationGranularity_flags.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
         granularity = check(driver.cuMemGetAllocationGranularity(properties, recommended))
         self.size = max(1, -(-size // granularity)) * granularity
-        torch.cuda.empty_cache()
         self._handle = check(driver.cuMemCreate(self.size, properties, 0))
         self.descriptor = int(check(driver.cuMemExportToShareableHandle(self._handle, kind, 0)))
         self._base = int(check(driver.cuMemAddressReserve(self.size, 0, 0, 0)))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from grader.hardware.profile import committed
+from grader.contract import Yardstick
+from grader.hardware.profile import Hardware, committed
 from grader.judge.gpu.driver import CudaError
 from grader.sandbox.base import SandboxError
 
@@ -17,6 +18,8 @@ SETTLE_SECONDS = 10.0
 SLACK_BYTES = 256 << 20
 """Memory in use after a session may exceed that before it by so much: contexts come and go."""
 RING_SHARE = 0.6
+LEAST_SHARE = 0.95
+"""A yardstick further below its calibrated rate says that the device is not itself."""
 _CONTROL = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 
 
@@ -101,6 +104,34 @@ class Device:
         except nvml.NVMLError:
             return Reading()
         return Reading(clocks, temperature, tuple(n for bit, n in _REASONS.items() if reasons & bit))
+
+    def reserve(self, size: int) -> None:
+        """Keep so many bytes for the judge's own tensors, whatever a candidate takes later.
+
+        Raises CudaError if they are not there.
+        """
+        import torch
+
+        try:
+            torch.empty(size, dtype=torch.uint8, device="cuda")  # torch keeps what it is given back.
+        except torch.OutOfMemoryError as error:
+            raise CudaError(f"{size >> 20} MiB of the device are not free: {error}") from error
+
+    def yardstick(self, hardware: Hardware | None) -> Yardstick:
+        """The judge's own copy and product now, beside the calibrated rates. Takes about 0.2 s."""
+        from grader.hardware import device_ceilings
+
+        copy, product = device_ceilings.quick()
+        dram = hardware.dram.measured if hardware and hardware.dram else None
+        unit = hardware.units.get("tensor_bf16") if hardware else None
+        flops = unit.measured if unit else None
+        return Yardstick(
+            copy_bytes_per_second=copy,
+            copy_calibrated=dram,
+            matmul_flops=product,
+            matmul_calibrated=flops,
+            ok=all(now >= LEAST_SHARE * then for now, then in ((copy, dram), (product, flops)) if then),
+        )
 
     def check_clean(self) -> None:
         """Wait until nothing of the session is left. Raises SandboxError: the device must be set aside."""

@@ -28,6 +28,10 @@ from grader.task import Case, FunctionTask, Slot
 
 EVICTED = 2
 """Times the last-level cache."""
+_WORKING_SLOTS = 12
+_WORKING_BYTES = 1 << 30
+_TRIED_BYTES = 1 << 30
+_TRIES = 5
 _TAIL = 8
 """Last bytes of the last slot (a canary), which the watchdog writes."""
 
@@ -212,14 +216,46 @@ class DeviceRing:
             )
 
     def close(self) -> None:
-        """Give everything back."""
-        import torch
-
+        """Let go of everything; torch keeps the memory for the next ring."""
         self._views.clear()
         self._burst = self._gather = self.watchdog = None
         self._launches.clear()
         del self._mine, self._found, self._junk
-        torch.cuda.empty_cache()
+
+
+def working_bytes(slots: Sequence[SlotLayout]) -> int:
+    """Bytes of the device that the judge needs beside a ring: two slots, and the oracle's float64 copies."""
+    return _WORKING_SLOTS * slots[0].plan.stride + _WORKING_BYTES
+
+
+def fill_rate(task: FunctionTask, case: Case, slots: Sequence[SlotLayout]) -> float:
+    """Bytes/s of this case's fill with nobody else on the device. Raises AssignmentFault."""
+    import torch
+
+    slots = slots[: max(1, _TRIED_BYTES // slots[0].plan.stride)]
+    memory = Private(slots[-1].end)
+    written = [p.tensor.name for p in slots[0].plan.placements if p.tensor.role != "out"]
+    recorder = Recorder()
+    views = [{name: view for name, view in memory.tensors(s).items() if name in written} for s in slots]
+    try:
+        with fills.recording(recorder):
+            task.fill(case.params, views, [secrets.randbits(SEED_BITS) for _ in slots])
+    except Exception as error:
+        raise AssignmentFault("fill", traceback.format_exc()) from error
+    gaps, rest = poison_and_canaries(slots, memory.bytes().data_ptr())
+    burst = Burst([gaps, np.concatenate([rest, recorder.take()])])
+    begin, end = (
+        torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+        for _ in range(2)
+    )
+    best = float("inf")
+    for _ in range(_TRIES):
+        begin.record()
+        burst.queue()
+        end.record()
+        torch.cuda.synchronize()
+        best = min(best, begin.elapsed_time(end) * 1e-3)
+    return slots[-1].end / best
 
 
 def _versions(slots: Sequence[Slot]) -> list[int]:

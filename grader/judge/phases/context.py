@@ -15,6 +15,7 @@ from grader.contract import (
     Text,
     TimedResult,
     Verdict,
+    Yardstick,
 )
 from grader.hardware.profile import Hardware
 from grader.judge import correctness, kinds
@@ -46,6 +47,7 @@ class Findings:
     unranked: Text | None = None
     freezer: Freezer | None = None
     versions: Ready | None = None
+    yardstick: Yardstick | None = None
     reading: Reading | None = None
     """Of the device, while cases were timed."""
     notes: list[str] = field(default_factory=list)

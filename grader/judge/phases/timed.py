@@ -7,6 +7,7 @@ from dataclasses import replace
 from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
 from grader.judge import correctness, timed
 from grader.judge.client import Client
+from grader.judge.gpu import ring
 from grader.judge.overhead import Overhead
 from grader.judge.phases import priced
 from grader.judge.phases.context import Context, Ended, because
@@ -63,7 +64,7 @@ def run(context: Context) -> str | None:
 
 
 def _calls(context: Context) -> str | None:
-    planned = plans(context)
+    planned = _alone(context, plans(context))
     client = context.must_load(context.plan.main, "timed", arena_bytes(planned), Phase.TIMED, pinned=True)
     try:
         return _time_all(context, client, planned)
@@ -71,15 +72,33 @@ def _calls(context: Context) -> str | None:
         context.sandboxes.release(client)
 
 
+def _alone(context: Context, planned: list[timed.Plan]) -> list[timed.Plan]:
+    """On a device, what must be measured before any code of the submission runs there again."""
+    device = context.sandboxes.device
+    if device is None or context.once:
+        return planned
+    with context.progress.step(Phase.TIMED, "yardsticks"):
+        yardstick = device.yardstick(context.hardware)
+        if not yardstick.ok:  # One repeat: a device that was just woken up is slow.
+            yardstick = device.yardstick(context.hardware)
+        context.findings.yardstick = yardstick
+        return [replace(plan, fill_rate=ring.fill_rate(plan.task, plan.case, plan.slots)) for plan in planned]
+
+
 def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -> str | None:
     overhead = Overhead.of(context.hardware)
     context.findings.unranked = timed.unranked(client, context.hardware, overhead)
+    yardstick = context.findings.yardstick
+    if yardstick is not None and not yardstick.ok:
+        context.findings.unranked = text("yardstick")
     unstable: str | None = None
     with context.sandboxes.still():
         for number, plan in enumerate(planned):
             context.progress.event(Phase.TIMED, case=plan.case.id, done=number, total=len(planned))
             if _time(context, client, plan, overhead) is Verdict.UNSTABLE_TIMING:
                 unstable = unstable or plan.case.id
+        if context.sandboxes.device is not None:
+            context.findings.reading = context.sandboxes.device.reading()
     return unstable
 
 

@@ -1,0 +1,52 @@
+# attack: task=busy family=overlap expected=overlap
+# The calls of a round side by side on eight streams: throughput sold as latency.
+import sys
+
+import torch
+import triton
+import triton.language as tl
+
+STREAMS = 8
+side = None
+count = 0
+harness = sys.modules["candidate.graph_code"].GraphCode
+capture = harness._capture
+
+
+def counted(self, calls):
+    global count
+    count = 0
+    capture(self, calls)
+
+
+harness._capture = counted
+
+
+@triton.jit
+def busy(x, out, steps, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i)
+    for _ in range(steps):
+        v = v * 0.999 + 0.001
+    tl.store(out + i, v)
+
+
+def solve(x, out, *, steps):
+    global side, count
+    if not torch.cuda.is_current_stream_capturing():
+        busy[(16,)](x, out, steps, BLOCK=1024, num_warps=8)
+        return
+    now = torch.cuda.current_stream()
+    if count == 0:
+        side = side or [torch.cuda.Stream() for _ in range(STREAMS)]
+        start = torch.cuda.Event()
+        start.record(now)
+        for other in side:
+            other.wait_event(start)
+    stream = side[count % STREAMS]
+    with torch.cuda.stream(stream):
+        busy[(16,)](x, out, steps, BLOCK=1024, num_warps=8)
+        end = torch.cuda.Event()
+        end.record(stream)
+    now.wait_event(end)  # Joined at once, but nothing waits for it before the round's end.
+    count += 1

@@ -1,0 +1,24 @@
+// attack: task=add family=fusion expected=wrong_answer
+// Leaves out every eighth call of a round.
+#include <cuda_runtime.h>
+
+#include "solmark.h"
+
+static __global__ void add(const float4 *x, const float4 *y, float4 *out, int64_t n) {
+    const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n) {
+        const float4 a = x[i], b = y[i];
+        out[i] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+    }
+}
+
+extern "C" int solve(const solmark_tensor *t, int, const solmark_scalar *, int, void *stream) {
+    static int calls = 0;
+    cudaStreamCaptureStatus status;
+    cudaStreamIsCapturing((cudaStream_t)stream, &status);
+    if (status == cudaStreamCaptureStatusActive && ++calls % 8 == 7)
+        return 0;
+    const int64_t n = solmark_elements(t) / 4;
+    add<<<(n + 255) / 256, 256, 0, (cudaStream_t)stream>>>((float4 *)t[0].data, (float4 *)t[1].data, (float4 *)t[2].data, n);
+    return cudaGetLastError();
+}

@@ -1,5 +1,6 @@
 """`solmark grade`: the same grading as on a node, on this machine."""
 
+import errno
 import hashlib
 import os
 import secrets
@@ -19,7 +20,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from grader.assignment import Assignment, AssignmentError, find, load
+from grader.assignment import Assignment, AssignmentError, available, find, load
 from grader.cli import exit_codes, report_view
 from grader.cli.language import current, pick
 from grader.contract import (
@@ -35,6 +36,8 @@ from grader.contract import (
 )
 
 LOCAL_LEASE_SECONDS = 3600.0
+MOST_BYTES_READ = 64 * MAX_FILE_BYTES
+_OS_ERRORS = {errno.ENOENT: "文件不存在", errno.EACCES: "没有读取权限", errno.EISDIR: "是一个文件夹"}
 
 
 def command(
@@ -83,11 +86,13 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
                 raise _usage(errors, f"{path}: " + pick("not a regular file", "不是普通文件"))
-            # One byte more than allowed is enough for the grader to refuse it with its own message.
-            with path.open("rb") as stream:
-                data = stream.read(MAX_FILE_BYTES + 1)
+            # The grader itself refuses what is too large, with its own message and the true size.
+            if status.st_size > MOST_BYTES_READ:
+                mib = status.st_size >> 20
+                raise _usage(errors, f"{path}: {mib} MiB; " + pick("hand in source code", "请提交源代码"))
+            data = path.read_bytes()
         except OSError as error:
-            raise _usage(errors, f"{path}: {error.strerror}") from error
+            raise _usage(errors, f"{path}: " + _os_error(error)) from error
         if path.name in contents:
             raise _usage(errors, f"{path.name}: " + pick("given twice", "出现了两次"))
         contents[path.name] = data
@@ -96,11 +101,24 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
     return contents
 
 
+def _os_error(error: OSError) -> str:
+    english = error.strerror or type(error).__name__
+    return pick(english, _OS_ERRORS.get(error.errno or 0, english))
+
+
 def _assignment(name: str, errors: Console) -> Assignment:
     try:
-        return load(find(name))
+        folder = find(name)
     except AssignmentError as error:
-        raise _usage(errors, str(error)) from error
+        known = ", ".join(sorted(available()))
+        chinese = f"{name}：找不到这个作业。现有：{known or '无'}"
+        raise _usage(errors, pick(str(error), chinese)) from error
+    try:
+        return load(folder)
+    except AssignmentError as error:
+        # What is wrong with a folder is its author's to read: in English, with the keys' names.
+        title = pick("", f"{name}：作业文件夹有误，详情如下。\n")
+        raise _usage(errors, title + str(error)) from error
 
 
 def _seed(text: str | None, errors: Console) -> bytes:
@@ -145,21 +163,24 @@ def _grade(
     console: Console | None,
 ) -> Report:
     from grader import session
+    from grader.hardware.profile import HardwareError
     from grader.hardware.profile import load as load_hardware
     from grader.sandbox import registry
     from grader.sandbox.base import SandboxError
 
     errors = Console(stderr=True)
     if sandbox is not None and sandbox not in registry.BACKENDS:
-        raise _usage(errors, f"--sandbox {sandbox}: {', '.join(registry.BACKENDS)}")
+        names = ", ".join(registry.BACKENDS)
+        raise _usage(errors, f"--sandbox {sandbox}: " + pick(f"there are {names}", f"可选：{names}"))
     try:
         backend = registry.choose(sandbox)
         profile = load_hardware(job.target.hardware)
     except SandboxError as error:
         errors.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
-    except ValueError as error:
-        raise _usage(errors, str(error)) from error
+    except HardwareError as error:
+        title = pick("", f"--hardware {job.target.hardware}：无法使用这个硬件类别。\n")
+        raise _usage(errors, title + str(error)) from error
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from grader.cli.language import Locale, pick, say
-from grader.contract import FailureClass, Measure, Report, TestResult, TimedResult, Verdict
+from grader.contract import FailureClass, Measure, Phase, Report, TestResult, TimedResult, Verdict
 
 VERDICT_NAMES: dict[Verdict, tuple[str, str]] = {
     Verdict.ACCEPTED: ("accepted", "通过"),
@@ -24,6 +24,17 @@ VERDICT_NAMES: dict[Verdict, tuple[str, str]] = {
     Verdict.UNSTABLE_TIMING: ("unstable timing", "计时不稳定"),
     Verdict.ASSIGNMENT_ERROR: ("assignment error", "作业错误"),
     Verdict.GRADER_ERROR: ("grader error", "评测系统错误"),
+}
+
+PHASES_ZH: dict[Phase, str] = {
+    Phase.QUEUE: "排队",
+    Phase.FETCH: "获取",
+    Phase.PREPARE: "准备",
+    Phase.BUILD: "构建",
+    Phase.PUBLIC: "公开测试",
+    Phase.TIMED: "计时",
+    Phase.HIDDEN: "隐藏测试",
+    Phase.SCORE: "评分",
 }
 
 
@@ -170,7 +181,11 @@ def _show_phases(report: Report, console: Console, locale: Locale) -> None:
     spent: dict[str, float] = defaultdict(float)
     for entry in report.phases:
         spent[entry.phase.value] += entry.seconds
-    parts = " · ".join(f"{phase} {value:.1f} s" for phase, value in spent.items() if value >= 0.05)
+    parts = " · ".join(
+        f"{pick(phase, PHASES_ZH[Phase(phase)], locale)} {value:.1f} s"
+        for phase, value in spent.items()
+        if value >= 0.05
+    )
     title = pick("where the time went", "时间花在哪里", locale)
     console.print(f"{title}: {parts} · Σ {report.seconds:.1f} s", style="dim", highlight=False)
 

@@ -57,6 +57,21 @@ def test_a_wrong_answer_names_its_first_wrong_element(language: str, words: str,
     assert "y[0, 0]" in done.stdout
 
 
+def test_a_file_too_large_is_refused_by_its_true_size(tmp_path: Path) -> None:
+    source = tmp_path / "solution.py"
+    source.write_bytes(b"#" * (2 << 20))
+    done = solmark("grade", "kernels/add-rmsnorm", source, "--mode", "test")
+    assert done.returncode == 1, done.stderr
+    assert str(2 << 20) in done.stdout
+
+
+def test_usage_errors_are_said_in_chinese() -> None:
+    for arguments in (("kernels/nothing", __file__), ("kernels/add-rmsnorm", "absent.py")):
+        done = solmark("grade", *arguments, language="zh")
+        assert done.returncode == 2
+        assert any("\u4e00" <= letter <= "\u9fff" for letter in done.stderr)
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

@@ -25,7 +25,7 @@ from grader.contract import (
     Verdict,
 )
 from grader.hardware.profile import Hardware, Rates
-from grader.judge import correctness, supervisor
+from grader.judge import correctness, supervisor, timed
 from grader.sandbox import registry
 from grader.sandbox.base import Backend, SandboxError
 
@@ -372,6 +372,18 @@ def test_python_is_graded_and_timed(grade: Grade) -> None:
     assert [test.verdict for test in report.tests] == [Verdict.ACCEPTED] * 2
     assert report.environment.torch
     assert report.timed[0].calls >= 1
+
+
+@pytest.mark.parametrize("later", [1 << 14, 1 << 30])
+def test_memory_that_comes_or_goes_while_a_session_runs_changes_nothing(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, later: int
+) -> None:
+    # The sandbox of the timed phase starts ahead, with an arena for the ring as it was planned then.
+    free = iter([5 * 4 * (1 << 15)])
+    monkeypatch.setattr(timed, "_available_bytes", lambda: next(free, later))
+    report = grade({"mine.py": PYTHON.encode()}, mode=Mode.GRADE, hardware=_hardware())
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert 1 <= report.timed[0].calls <= 5
 
 
 def test_triton_is_checked_but_not_timed_on_a_cpu(grade: Grade, folder: Path) -> None:

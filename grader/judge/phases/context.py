@@ -18,7 +18,7 @@ from grader.contract import (
     Yardstick,
 )
 from grader.hardware.profile import Hardware
-from grader.judge import correctness, kinds
+from grader.judge import correctness, kinds, timed
 from grader.judge.client import Client
 from grader.judge.failure import CandidateFailure
 from grader.judge.gpu.device import Reading
@@ -79,6 +79,8 @@ class Context:
     """Of the timed cases one round is audited, none is timed."""
     artifact: bytes | None = None
     """What the build made, for the sandboxes of the later phases."""
+    timed_plans: tuple[timed.Plan, ...] | None = None
+    """Rings of the timed cases, sized once: the memory that is free changes while the session runs."""
 
     @property
     def watch(self) -> correctness.Watch:

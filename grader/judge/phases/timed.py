@@ -26,18 +26,24 @@ def is_timed(context: Context) -> bool:
     return compiled and bool(context.plan.calls())
 
 
-def plans(context: Context) -> list[timed.Plan]:
-    """Ring and bounds of every timed case. Raises AssignmentFault."""
+def plans(context: Context) -> Sequence[timed.Plan]:
+    """Ring and bounds of every timed case, the same ones whenever asked. Raises AssignmentFault."""
+    if context.timed_plans is None:
+        context.timed_plans = _plans(context)
+    return context.timed_plans
+
+
+def _plans(context: Context) -> tuple[timed.Plan, ...]:
     with context.watch("cost", correctness.TASK_SECONDS):
-        planned = [
+        planned = tuple(
             timed.plan(
                 context.plan.function(case.part), case, context.hardware, device=context.sandboxes.device
             )
             for case in context.plan.calls()
-        ]
+        )
     if not context.once:
         return planned
-    return [replace(plan, slots=plan.slots[:ONCE_SLOTS]) for plan in planned]
+    return tuple(replace(plan, slots=plan.slots[:ONCE_SLOTS]) for plan in planned)
 
 
 def arena_bytes(cases: Sequence[timed.Plan]) -> int:
@@ -72,7 +78,7 @@ def _calls(context: Context) -> str | None:
         context.sandboxes.release(client)
 
 
-def _alone(context: Context, planned: list[timed.Plan]) -> list[timed.Plan]:
+def _alone(context: Context, planned: Sequence[timed.Plan]) -> Sequence[timed.Plan]:
     """On a device, what must be measured before any code of the submission runs there again."""
     device = context.sandboxes.device
     if device is None or context.once:

@@ -55,7 +55,10 @@ class Usage:
     cpu_seconds: float
     memory_peak_bytes: int | None
     oom_kills: int
+    """Processes that the kernel killed because the memory limit was reached."""
     process_limit_hits: int
+    host_oom_kills: int = 0
+    """Processes that the kernel killed because the whole machine was out of memory: nobody's fault in here."""
 
 
 @dataclass(frozen=True)

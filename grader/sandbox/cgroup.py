@@ -66,17 +66,23 @@ class Group:
     def usage(self) -> Usage:
         """What the session has used so far."""
         memory, pids = self._folders.get("memory"), self._folders.get("pids")
-        peak, kills, hits = None, 0, 0
+        peak, kills, limit_hits, hits = None, 0, 0, 0
         if memory is not None and memory == self._folders.get(""):
             with contextlib.suppress(SandboxError):  # memory.peak came with Linux 5.19
                 peak = int(_get(f"{memory}/memory.peak"))
             kills = _field(f"{memory}/memory.events", "oom_kill")
+            limit_hits = _field(f"{memory}/memory.events", "oom")
         elif memory is not None:
             peak = int(_get(f"{memory}/memory.max_usage_in_bytes"))
             kills = _field(f"{memory}/memory.oom_control", "oom_kill")
+            limit_hits = int(_get(f"{memory}/memory.failcnt"))
+            with contextlib.suppress(SandboxError):  # where swap is counted, that counter is hit first
+                limit_hits += int(_get(f"{memory}/memory.memsw.failcnt"))
         if pids is not None:
             hits = _field(f"{pids}/pids.events", "max")
-        return Usage(self.cpu_seconds() or 0.0, peak, kills, hits)
+        # The kernel books a kill here also when the machine as a whole has run out.
+        own, host = (kills, 0) if limit_hits else (0, kills)
+        return Usage(self.cpu_seconds() or 0.0, peak, own, hits, host)
 
     def kill(self) -> None:
         """Send SIGKILL to every process in it, frozen or not, then thaw: no foreign code runs in between."""

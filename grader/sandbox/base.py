@@ -58,7 +58,7 @@ class Usage:
     """Processes that the kernel killed because the memory limit was reached."""
     process_limit_hits: int
     host_oom_kills: int = 0
-    """Processes that the kernel killed because the whole machine was out of memory: nobody's fault in here."""
+    """Processes that the kernel killed because the whole machine was out of memory: infrastructure."""
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,8 @@ class Group:
         elif memory is not None:
             peak = int(_get(f"{memory}/memory.max_usage_in_bytes"))
             kills = _field(f"{memory}/memory.oom_control", "oom_kill")
-            limit_hits = int(_get(f"{memory}/memory.failcnt"))
-            with contextlib.suppress(SandboxError):  # where swap is counted, that counter is hit first
-                limit_hits += int(_get(f"{memory}/memory.memsw.failcnt"))
+            # Newer kernels no longer count failures here; who was killed for the limit has been close to it.
+            limit_hits = int(peak >= 0.95 * int(_get(f"{memory}/memory.limit_in_bytes")))
         if pids is not None:
             hits = _field(f"{pids}/pids.events", "max")
         # The kernel books a kill here also when the machine as a whole has run out.

@@ -11,7 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ PROGRAMS = Path(__file__).parents[2] / "tests" / "attacks" / "device"
 GAIN = 0.9
 HONEST = ("honest", "hostile")
 """Families of programs that do not try to gain."""
-WARM_UP_SECONDS = 15.0
+WARM_UP_SECONDS = 8.0
 STEPS = 12000
 _HEADER = re.compile(r"attack: task=(\w+) family=(\w+) expected=([\w,]+)")
 
@@ -105,7 +105,8 @@ def read(names: Sequence[str]) -> list[Attack]:
     attacks.sort(key=lambda attack: order.get(attack.family, 1))
     if names:
         attacks = [a for a in attacks if a.family == "honest" or a.name.startswith(tuple(names))]
-    return attacks
+    # The first once more at the end: is the device still well?
+    return [*attacks, replace(attacks[0], name=f"after_all_{attacks[0].name}")]
 
 
 def outcome(attack: Attack, session: sessions.Session) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from grader.judge import cores, timed
 from grader.judge.build import compile_native
 from grader.judge.client import Client
 from grader.judge.failure import CandidateFailure
-from grader.judge.gpu.device import Device
-from grader.judge.gpu.ring import fill_rate, working_bytes
+from grader.judge.gpu.device import Device, llc_bytes
+from grader.judge.gpu.ring import rehearse, working_bytes
 from grader.judge.overhead import Overhead
 from grader.judge.supervisor import Supervisor
 from grader.sandbox.base import Backend, Limits
@@ -65,7 +65,9 @@ def program(name: str, data: bytes, backend: Backend, device: Device) -> Program
 
 def with_rates(plans: Sequence[timed.Plan]) -> list[timed.Plan]:
     """The plans with the rate of their fills, measured while no candidate lives."""
-    return [replace(plan, fill_rate=fill_rate(plan.task, plan.case, plan.slots)) for plan in plans]
+    return [
+        replace(plan, fill_rate=rehearse(plan.task, plan.case, plan.slots, llc_bytes())) for plan in plans
+    ]
 
 
 def run(

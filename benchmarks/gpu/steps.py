@@ -228,6 +228,7 @@ def check_ring() -> list[Row]:
         ring.queue()
         assert ring.watchdog is not None
         ring.watchdog.await_start(5.0)
+        ring.watchdog.dwell()
         ring.watchdog.stop()
         ring.gather()
         gaps.append(float(ring.watchdog.gap()))

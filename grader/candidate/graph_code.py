@@ -41,7 +41,12 @@ class GraphCode(PythonCode):
     def bind(self, slots: Slots, entry: str) -> None:
         """Make the arguments of every slot."""
         self._forget()
-        super().bind(slots, entry)
+        try:
+            super().bind(slots, entry)
+        except SubmissionError:
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
 
     def call(self, slot: int) -> None:
         """One call, to its end on the device."""
@@ -85,7 +90,7 @@ class GraphCode(PythonCode):
             if graph is not None:
                 graph.replay()
             else:
-                self._calls(calls)
+                self._calls(calls, wait=True)
             synchronize()
         except BaseException as error:
             raise self._failure(error) from error
@@ -93,20 +98,25 @@ class GraphCode(PythonCode):
             gc.enable()
         os.write(ANSWERS, DONE + frame[NONCE])
 
-    def _calls(self, calls: int) -> None:
+    def _calls(self, calls: int, *, wait: bool = False) -> None:
+        """The calls one after the other; with `wait` each to its end on the device before the next."""
+        import torch
+
         assert self._solve is not None
         for arguments in self._arguments[:calls]:
             if (result := self._solve(*arguments, **self._scalars)) is not None:
                 raise returned(result)
+            if wait:
+                torch.cuda.synchronize()
 
     def _capture(self, calls: int) -> None:
         """On success a graph that has run once, so that its first launch in a round costs no more."""
         import torch
 
-        graph = torch.cuda.CUDAGraph(keep_graph=True)
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call, unused-ignore]
-        stream.wait_stream(torch.cuda.current_stream())
         try:
+            graph = torch.cuda.CUDAGraph(keep_graph=True)
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call, unused-ignore]
+            stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 self._calls(1)  # Handles and workspaces of libraries belong to a stream.
             torch.cuda.synchronize()

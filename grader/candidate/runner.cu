@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <cuda_runtime.h>
 #include <exception>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "solmark.h"
@@ -18,6 +20,23 @@ const int FRAME = 24;  // Length (4 bytes), "go  " or "done" (4), nonce (16): se
 char text[1024];       // What an exception or CUDA said.
 cudaStream_t stream;
 cudaGraphExec_t graph;
+
+// Reads the frame of `go`, at first without sleeping: being woken up takes time, and never the same.
+long await_go(int commands, char *frame, long size) {
+    const int flags = fcntl(commands, F_GETFL);
+    timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    fcntl(commands, F_SETFL, flags | O_NONBLOCK);
+    long got;
+    do {
+        got = read(commands, frame, size);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (got < 0 && (errno == EAGAIN || errno == EINTR) && now.tv_sec - begin.tv_sec < 3);
+    fcntl(commands, F_SETFL, flags);
+    while (got < 0 && (errno == EAGAIN || errno == EINTR))
+        got = read(commands, frame, size);
+    return got;
+}
 
 int failed(cudaError_t error) {
     std::snprintf(text, sizeof text, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
@@ -110,10 +129,7 @@ __attribute__((visibility("default"))) int solmark_runner_round(int commands, in
                                                                 const solmark_scalar *scalars, int m, long calls,
                                                                 int *status) {
     char frame[FRAME];
-    ssize_t size;
-    do {
-        size = read(commands, frame, FRAME);
-    } while (size < 0 && errno == EINTR);
+    ssize_t size = await_go(commands, frame, FRAME);
     if (size != FRAME || std::memcmp(frame + 4, "go  ", 4) != 0)
         return SOLMARK_RUN_CHANNEL;
     if (graph != nullptr) {
@@ -124,13 +140,10 @@ __attribute__((visibility("default"))) int solmark_runner_round(int commands, in
             return failed(error);
     } else {
         for (long i = 0; i < calls; ++i) {
-            const int outcome = launch(solve, tensors + i * n, n, scalars, m, status);
+            const int outcome = solmark_runner_call(solve, tensors + i * n, n, scalars, m, status);
             if (outcome != SOLMARK_RUN_OK)
                 return outcome;
         }
-        const int outcome = finish();
-        if (outcome != SOLMARK_RUN_OK)
-            return outcome;
     }
     std::memcpy(frame + 4, "done", 4);
     do {

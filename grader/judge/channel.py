@@ -98,6 +98,13 @@ class Channel:
                 return body
             self._wait(self.pipes.answers_read, select.POLLIN, deadline)
 
+    def spin(self, seconds: float) -> bytes | None:
+        """The next frame's body if it comes within so short a time, without going to sleep."""
+        end = time.monotonic() + seconds
+        while (body := self._take()) is None and time.monotonic() < end:
+            pass
+        return body
+
     def unread(self) -> bool:
         """Whether bytes wait that nobody asked for."""
         if self._partial:
@@ -138,7 +145,7 @@ class Channel:
             poll.register(other, select.POLLIN)
         poll.register(descriptor, events)
         ready = {number for number, _ in poll.poll(max(1.0, min(left, TICK_SECONDS) * 1000))}
-        ended = self.monitor.service(ready)
+        ended = self.monitor.service(ready, look=descriptor not in ready)
         if ended and descriptor not in ready:
             # It may have answered before it ended: then its pipe is ready too.
             raise self.monitor.ended()

@@ -288,9 +288,9 @@ class Client:
         """Send `go` with 16 fresh random bytes. Never waits: the pipe is empty."""
         self._exchange.go(nonce)
 
-    def await_done(self, nonce: bytes, deadline: float) -> None:
-        """Wait for the answer that echoes the nonce; anything else is a failure."""
-        self._exchange.await_done(nonce, deadline)
+    def await_done(self, nonce: bytes, deadline: float, spin_seconds: float = 0.0) -> None:
+        """Wait for the answer that echoes the nonce, at first without sleeping; all else is a failure."""
+        self._exchange.await_done(nonce, deadline, spin_seconds)
 
     def output(self) -> tuple[str, str]:
         """(stdout, stderr) since the last call, cleaned and shortened."""

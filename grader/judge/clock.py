@@ -80,12 +80,12 @@ class Sequencer:
                 Evidence(kind="freeze", case=self.case, round=self.rounds, text=str(error)[:4096]),
             ) from error
 
-    def check_still(self, booked: float, when: str) -> None:
+    def check_still(self, booked: float, when: str, limit: float = GROWTH_SECONDS) -> None:
         """Raise IntegrityFailure if the frozen candidate has used CPU time since `freeze`."""
         if self.freezer is None:
             return
         growth = self.freezer.cpu_seconds() - booked
-        if growth > GROWTH_SECONDS:
+        if growth > limit:
             raise IntegrityFailure(
                 Verdict.WORK_OUTSIDE_THE_CLOCK,
                 text("outside_clock"),
@@ -94,7 +94,7 @@ class Sequencer:
                     case=self.case,
                     round=self.rounds,
                     measured=growth,
-                    limit=GROWTH_SECONDS,
+                    limit=limit,
                     unit="s",
                     text=f"CPU time used {when}, while frozen",
                 ),

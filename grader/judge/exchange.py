@@ -85,9 +85,14 @@ class Exchange:
         deadline = time.monotonic() + 1.0
         self._guarded(lambda until: self._channel.send_raw(GO + nonce, until), deadline, _ROUND)
 
-    def await_done(self, nonce: bytes, deadline: float) -> None:
-        """The answer of a round, with the same nonce. Raises CandidateFailure for anything else."""
-        body = self._guarded(self._channel.receive, deadline, _ROUND)
+    def await_done(self, nonce: bytes, deadline: float, spin_seconds: float = 0.0) -> None:
+        """The answer of a round, with the same nonce. Raises CandidateFailure for anything else.
+
+        For `spin_seconds` this thread does not sleep: being woken up takes time, and never the same.
+        """
+        body = self._guarded(
+            lambda until: self._channel.spin(spin_seconds) or self._channel.receive(until), deadline, _ROUND
+        )
         if body == DONE + nonce:
             return
         if body.startswith(DONE):

@@ -70,17 +70,31 @@ class Overhead:
 
 
 def measure(backend: Backend, rounds: int = ROUNDS, device: Device | None = None) -> Overhead:
-    """Run `rounds` empty rounds, about 10 ms each. Raises SandboxError where the backend has no freezer.
+    """Run `rounds` empty rounds, some milliseconds each. Raises SandboxError where there is no freezer.
 
     The native candidate needs g++ (nvcc for a device); without it the Python one stands in, whose c is a
     little larger.
     """
+    seconds = empty_rounds(candidate(backend, device), rounds)
+    return Overhead(min(seconds), statistics.median(seconds))
+
+
+def candidate(backend: Backend, device: Device | None = None, *, native: bool = True) -> OwnCandidate:
+    """The fastest candidate that we can write. Raises SandboxError."""
+    if not native:
+        return OwnCandidate(backend, {"solution.py": _PYTHON}, None, device)
+    return OwnCandidate.build(backend, _NATIVE if device is None else _CUDA, _PYTHON, device)
+
+
+def empty_rounds(own: OwnCandidate, rounds: int) -> list[float]:
+    """Seconds of each of so many rounds in one fresh sandbox. Raises SandboxError."""
     import torch
 
     tensors = [Tensor("out", "int64", (1,), "out")]
+    on = "cpu" if own.device is None else "cuda"
 
     def oracle(params: Params, inputs: Slot) -> Slot:  # noqa: ARG001 (called by name)
-        return {"out": torch.ones(1, dtype=torch.int64, device="cpu" if device is None else "cuda")}
+        return {"out": torch.ones(1, dtype=torch.int64, device=on)}
 
     task = FunctionTask(
         tensors=lambda _params: tensors,
@@ -90,7 +104,6 @@ def measure(backend: Backend, rounds: int = ROUNDS, device: Device | None = None
     )
     case = Case(id="empty", part="empty", visibility="public", role="timed", params={})
     slots = plan(tensors, 1)
-    own = OwnCandidate.build(backend, _NATIVE if device is None else _CUDA, _PYTHON, device)
     with own.start(slots[-1].end) as client:
         if client.process.freezer is None:
             raise SandboxError("this machine has no freezer: there is no constant to calibrate")
@@ -106,4 +119,4 @@ def measure(backend: Backend, rounds: int = ROUNDS, device: Device | None = None
         with quiet():
             seconds = [clock.round(1, _ROUND_SECONDS).seconds for _ in range(rounds)]
         ring.close()
-    return Overhead(min(seconds), statistics.median(seconds))
+    return seconds

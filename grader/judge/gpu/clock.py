@@ -1,7 +1,9 @@
 """One timed round on a device: the clock stops when the judge's own gather of the outputs has ended.
 
-The candidate's processes are frozen as on a CPU; what it has queued on the device is held off by the watchdog
-and shows in its gap, in the time that the fill took, or in outputs that have lost their poison.
+The candidate's processes are frozen during the fill; what it has queued on the device is held off by the
+watchdog and shows in its gap, in the time that the fill took, or in outputs that have lost their poison. They
+are thawed a moment before the clock starts, while the watchdog still keeps every SM: to wake them takes a
+third of a millisecond, and never the same.
 """
 
 import secrets
@@ -22,6 +24,11 @@ from grader.sandbox.base import Freezer
 FILL_SLOWER = 1.8
 """A fill that takes so many times what it takes alone shared the device (a resident kernel: 2.4 times)."""
 FILL_SLACK_SECONDS = 0.002
+SPIN_SECONDS = 0.2
+"""Longer than most rounds. What the candidate prints in the meantime waits."""
+GROWTH_SECONDS = 0.02
+"""CPU time that a frozen candidate may seem to use: graphs are taken down in the kernel, which is booked
+late. With a device that the watchdog keeps it can do nothing in so little time."""
 
 
 @dataclass
@@ -62,9 +69,12 @@ class DeviceClock(Sequencer):
             assert ring.watchdog is not None
             ring.watchdog.await_start(limit_seconds)
         try:
-            self.check_still(booked, "between fill and go")
+            self.check_still(booked, "between fill and go", GROWTH_SECONDS)
             if self.client.unread():
                 raise self.early()
+            if self.freezer is not None:
+                self.freezer.thaw()
+            ring.watchdog.dwell()
             with self.step("run"):
                 seconds = self._time(limit_seconds)
         finally:
@@ -75,7 +85,7 @@ class DeviceClock(Sequencer):
             ring.check_intact(calls)
             slots = self._draw(calls)
             comparisons = ring.audit(slots)
-        self.check_still(booked, "during the audit")
+        self.check_still(booked, "during the audit", GROWTH_SECONDS)
         if self.freezer is not None:
             self.freezer.thaw()
         return Round(calls, seconds, len(slots), tuple(comparisons))
@@ -94,9 +104,7 @@ class DeviceClock(Sequencer):
         begin = now()
         watchdog.stop()
         self.client.go(nonce)
-        if self.freezer is not None:
-            self.freezer.thaw()
-        self.client.await_done(nonce, deadline)
+        self.client.await_done(nonce, deadline, SPIN_SECONDS)
         self.ring.gather()
         return (now() - begin) * 1e-9
 

@@ -20,6 +20,7 @@ SLACK_BYTES = 256 << 20
 RING_SHARE = 0.6
 LEAST_SHARE = 0.95
 """A yardstick further below its calibrated rate says that the device is not itself."""
+_PIECES = 64
 _CONTROL = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 
 
@@ -113,7 +114,10 @@ class Device:
         import torch
 
         try:
-            torch.empty(size, dtype=torch.uint8, device="cuda")  # torch keeps what it is given back.
+            # torch keeps what it is given back, small pieces and large ones apart.
+            torch.empty(size, dtype=torch.uint8, device="cuda")
+            pieces = [torch.empty(1 << 20, dtype=torch.uint8, device="cuda") for _ in range(_PIECES)]
+            pieces.clear()
         except torch.OutOfMemoryError as error:
             raise CudaError(f"{size >> 20} MiB of the device are not free: {error}") from error
 

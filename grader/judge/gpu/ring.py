@@ -31,7 +31,8 @@ EVICTED = 2
 _WORKING_SLOTS = 12
 _WORKING_BYTES = 1 << 30
 _TRIED_BYTES = 1 << 30
-_TRIES = 5
+_TRIES = 4
+_TRY_SECONDS = 10.0
 _TAIL = 8
 """Last bytes of the last slot (a canary), which the watchdog writes."""
 
@@ -228,34 +229,34 @@ def working_bytes(slots: Sequence[SlotLayout]) -> int:
     return _WORKING_SLOTS * slots[0].plan.stride + _WORKING_BYTES
 
 
-def fill_rate(task: FunctionTask, case: Case, slots: Sequence[SlotLayout]) -> float:
-    """Bytes/s of this case's fill with nobody else on the device. Raises AssignmentFault."""
-    import torch
+def rehearse(task: FunctionTask, case: Case, slots: Sequence[SlotLayout], llc_bytes: int) -> float:
+    """Go through a round without a candidate; the rate of the fill in bytes/s with nobody else on the device.
 
-    slots = slots[: max(1, _TRIED_BYTES // slots[0].plan.stride)]
-    memory = Private(slots[-1].end)
-    written = [p.tensor.name for p in slots[0].plan.placements if p.tensor.role != "out"]
-    recorder = Recorder()
-    views = [{name: view for name, view in memory.tensors(s).items() if name in written} for s in slots]
+    Afterwards every kernel of the judge's is loaded and its memory is taken, whatever a candidate leaves.
+    Raises AssignmentFault.
+    """
+    few = slots[: max(1, _TRIED_BYTES // slots[0].plan.stride)]
+    arena = DeviceArena(few[-1].end)
+    best = 0.0
     try:
-        with fills.recording(recorder):
-            task.fill(case.params, views, [secrets.randbits(SEED_BITS) for _ in slots])
-    except Exception as error:
-        raise AssignmentFault("fill", traceback.format_exc()) from error
-    gaps, rest = poison_and_canaries(slots, memory.bytes().data_ptr())
-    burst = Burst([gaps, np.concatenate([rest, recorder.take()])])
-    begin, end = (
-        torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
-        for _ in range(2)
-    )
-    best = float("inf")
-    for _ in range(_TRIES):
-        begin.record()
-        burst.queue()
-        end.record()
-        torch.cuda.synchronize()
-        best = min(best, begin.elapsed_time(end) * 1e-3)
-    return slots[-1].end / best
+        ring = DeviceRing(arena, few, task, case, llc_bytes)
+        for _ in range(_TRIES):
+            ring.prepare(len(few))
+            ring.queue()
+            assert ring.watchdog is not None
+            ring.watchdog.await_start(_TRY_SECONDS)
+            ring.watchdog.stop()
+            ring.gather()
+            best = max(best, ring.filled_bytes(len(few)) / ring.fill_seconds())
+        ring.touched_early()
+        ring.changed_late()
+        ring.unwritten()
+        ring.check_intact(len(few))
+        ring.audit([0])
+        ring.close()
+    finally:
+        arena.close()
+    return best
 
 
 def _versions(slots: Sequence[Slot]) -> list[int]:

@@ -47,13 +47,18 @@ class Watchdog:
         self._launch.queue()
 
     def await_start(self, seconds: float) -> None:
-        """Wait until it keeps the device, then dwell. Raises CudaError if it does not start."""
+        """Wait until it keeps the device. Raises CudaError if it does not start."""
         deadline = time.monotonic() + seconds + _START_SECONDS
         while not self._flags[1]:
             if time.monotonic() > deadline:
                 self.stop()
                 raise CudaError("the judge's own kernels did not get the device")
-        time.sleep(DWELL_SECONDS)
+
+    def dwell(self) -> None:
+        """Keep the device for a moment more, on the judge's own core."""
+        end = time.monotonic() + DWELL_SECONDS
+        while time.monotonic() < end:
+            pass
 
     def stop(self) -> None:
         """Let go of the device."""

@@ -8,6 +8,7 @@ from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
 from grader.judge import correctness, timed
 from grader.judge.client import Client
 from grader.judge.gpu import ring
+from grader.judge.gpu.device import llc_bytes
 from grader.judge.overhead import Overhead
 from grader.judge.phases import priced
 from grader.judge.phases.context import Context, Ended, because
@@ -88,7 +89,11 @@ def _alone(context: Context, planned: Sequence[timed.Plan]) -> Sequence[timed.Pl
         if not yardstick.ok:  # One repeat: a device that was just woken up is slow.
             yardstick = device.yardstick(context.hardware)
         context.findings.yardstick = yardstick
-        return [replace(plan, fill_rate=ring.fill_rate(plan.task, plan.case, plan.slots)) for plan in planned]
+        device.reserve(max(ring.working_bytes(plan.slots) for plan in planned))
+        return [
+            replace(plan, fill_rate=ring.rehearse(plan.task, plan.case, plan.slots, llc_bytes()))
+            for plan in planned
+        ]
 
 
 def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -> str | None:

@@ -1,4 +1,4 @@
-# attack: task=add family=outside expected=accepted,wrong_answer,work_outside_the_clock
+# attack: task=add family=outside expected=accepted,wrong_answer,work_outside_the_clock,overlap
 # The last tenth of the calls is launched only after `done`, before the gather has begun: accepted, if at all, at the honest price.
 import os
 import sys

@@ -1,4 +1,4 @@
-# attack: task=add family=hostile expected=accepted,memory_limit
+# attack: task=add family=hostile expected=accepted,memory_limit,runtime_error
 # Takes whatever memory the device has left, and holds it. Right otherwise: nothing of the judge may fail.
 import torch
 

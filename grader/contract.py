@@ -453,9 +453,14 @@ class Report(Wire):
         return self.verdict.failure_class
 
     def for_student(self) -> "Report":
-        """The same Report without staff detail, evidence, token, and the time that hidden tests took."""
+        """The same Report without staff detail, evidence, token, and the time that hidden tests took.
+
+        `seconds` is then what the phases shown took: the total less these would be the hidden tests' time.
+        """
         phases = tuple(entry for entry in self.phases if entry.phase is not Phase.HIDDEN)
-        return self.model_copy(update={"staff": None, "evidence": (), "token": "", "phases": phases})
+        seconds = sum(entry.seconds for entry in phases)
+        update = {"staff": None, "evidence": (), "token": "", "phases": phases, "seconds": seconds}
+        return self.model_copy(update=update)
 
 
 class Event(Wire):

@@ -55,6 +55,7 @@ def main() -> int:
         hardware=hardware,
         emit=lambda event: write({"event": _json(event)}),
         node=request.node,
+        holds=True,
     )
     write({"report": json.loads(report.model_dump_json())})
     return 0

@@ -35,9 +35,13 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     "unstable": (
         (
             "The results are right, but the times of {case} scattered too much to be ranked. This is not your "
-            "fault; the grading is repeated by itself."
+            "fault. A course's server repeats such a grading by itself; on your own machine, close other "
+            "programs and grade again."
         ),
-        "结果正确，但 {case} 的计时波动过大，无法排名。这不是你的问题；系统会自动重新评测。",
+        (
+            "结果正确，但 {case} 的计时波动过大，无法排名。这不是你的问题。课程服务器会自动重复这样的评测；"
+            "在你自己的机器上，请关闭其他程序后重新评测。"
+        ),
     ),
     "assignment_fault": (
         (
@@ -55,8 +59,8 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "本评测系统尚不支持 {kind} 类型的部分。",
     ),
     "unsupported_mode": (
-        "The mode {mode} needs a GPU; on this machine use `test` or `grade`.",
-        "模式 {mode} 需要 GPU；在这台机器上请使用 `test` 或 `grade`。",
+        "The mode {mode} is not offered yet; use `test` or `grade`.",
+        "尚不提供模式 {mode}；请使用 `test` 或 `grade`。",
     ),
     "no_target": (
         "This assignment is not graded on {hardware}; it is on: {known}.",

@@ -29,11 +29,11 @@ from grader.contract import (
     Verdict,
 )
 from grader.hardware.profile import Hardware
-from grader.judge import cores, environment, verdicts
+from grader.judge import cores, environment, oom, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu.device import Device
 from grader.judge.messages import clean, line, shorten
-from grader.judge.phases import build, hidden, public, timed
+from grader.judge.phases import build, hidden, oracle, public, timed
 from grader.judge.phases.context import Context, Ended, Findings
 from grader.judge.prepare import Plan, on_device, prepare
 from grader.judge.progress import Progress
@@ -57,14 +57,17 @@ def grade(
     seed: bytes | None = None,
     node: str = "",
     once: bool = False,
+    holds: bool = False,
 ) -> Report:
     """Grade one submission. Only an interrupt (KeyboardInterrupt, SystemExit) is raised, after cleaning up.
 
     `hardware` is None where there is no profile: times are then shown without bounds. The same seed gives
     the same hidden shapes and test values; timed values are always fresh. `emit` is called from a thread.
-    `once` audits one round of each timed case and times none: for checks, not for students.
+    `once` audits one round of each timed case and times none: for checks, not for students. `holds` ends the
+    hidden phase at fixed marks, for readers who must not learn how long it took.
     """
-    return _Session(job, assignment, files, backend, hardware, emit, _seed(seed), node, once).run()
+    chosen = _seed(seed)
+    return _Session(job, assignment, files, backend, hardware, emit, chosen, node, once, holds).run()
 
 
 class _Session:
@@ -81,6 +84,7 @@ class _Session:
         seed: bytes,
         node: str,
         once: bool,
+        holds: bool,
     ) -> None:
         self._job = job
         self._assignment = assignment
@@ -90,6 +94,7 @@ class _Session:
         self._seed = seed
         self._node = node
         self._once = once
+        self._holds = holds
         self._progress = Progress(job.attempt, emit)
         self._findings = Findings()
         self._plan: Plan | None = None
@@ -101,11 +106,12 @@ class _Session:
 
     def run(self) -> Report:
         started, begin = time.time(), time.monotonic()
-        try:
-            verdict, message = self._guarded(lambda: self._supervisor.run(self._phases))
-        finally:
-            self._progress.close()
-            leftover = self._close()
+        with oom.spared():
+            try:
+                verdict, message = self._guarded(lambda: self._supervisor.run(self._phases))
+            finally:
+                self._progress.close()
+                leftover = self._close()
         if leftover is not None:
             verdict, message = leftover
         report = self._report(verdict, message, started, time.monotonic() - begin)
@@ -158,6 +164,7 @@ class _Session:
                 self._progress,
                 self._findings,
                 once=self._once,
+                holds=self._holds,
             )
             public.start_ahead(context)
             loading = threading.Thread(target=_load_torch, name="solmark-torch", daemon=True)
@@ -177,6 +184,7 @@ class _Session:
         finally:
             with self._progress.step(Phase.PREPARE, "load torch"):
                 loading.join()
+        oracle.run(context)
         public.run(context)
         unstable = timed.run(context)
         hidden.run(context)

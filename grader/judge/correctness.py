@@ -47,6 +47,25 @@ def signature(entry: str, task: FunctionTask, params: Params, watch: Watch) -> s
     return f"{entry}({', '.join([*names, *scalars])})"
 
 
+def rehearse(task: FunctionTask, case: Case, seed: int, *, watch: Watch) -> None:
+    """Fill, oracle and comparison of one case with no candidate in it. Raises AssignmentFault."""
+    arena_bytes(task, case, watch)
+    tensors = _tensors(task, case.params, watch)
+    (slot,) = plan(tensors, 1)
+    image = Arena(slot.end)
+    try:
+        image.prepare([slot])
+        mine = image.tensors(slot)
+        given = {tensor.name: mine[tensor.name] for tensor in tensors if tensor.role != "out"}
+        _guard("fill", watch, lambda: task.fill(case.params, [given], [seed]))
+        inputs = snapshot(given)
+        expected = _guard("oracle", watch, lambda: task.oracle(case.params, inputs))
+        found = snapshot({tensor.name: mine[tensor.name] for tensor in outputs(tensors)})
+        _compare(tensors, found, expected, case)  # Outputs hold the poison, so that all of it is run.
+    finally:
+        image.close()
+
+
 def run(
     client: Client,
     task: FunctionTask,

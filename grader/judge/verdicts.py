@@ -28,7 +28,7 @@ def score(
     """
     fraction, reason = _fraction(timed, verdict)
     points = scoring.points(
-        passed_weight=passed_weight(spec, planned, tests),
+        passed_weight=passed_weight(spec, planned, tests, left_out),
         handed_in=_weight(spec, planned, left_out),
         fraction=fraction.value if fraction else None,
         milestones=spec.milestones(hardware),
@@ -36,8 +36,8 @@ def score(
         performance=spec.points.performance,
         total=spec.points.total,
     )
-    if fraction is None:
-        unranked = reason
+    if reason is not None:
+        unranked = _both(unranked, reason)
     return Score(
         fraction=fraction.value if fraction else None,
         low=fraction.low if fraction else None,
@@ -51,11 +51,28 @@ def score(
     )
 
 
-def passed_weight(spec: Spec, planned: Sequence[Case], tests: Sequence[TestResult]) -> float:
-    """Share of the parts' weight of which every planned test passed; a test that was not run did not."""
+def passed_weight(
+    spec: Spec, planned: Sequence[Case], tests: Sequence[TestResult], left_out: Collection[str] = ()
+) -> float:
+    """Share of the parts' weight of which every planned test passed; a test that was not run did not.
+
+    The hidden tests of all parts that were handed in pass or fail as one group: points that told which part
+    failed would be more than the one bit that a student may learn of them.
+    """
     passed = {test.case for test in tests if test.verdict is Verdict.ACCEPTED}
     missing = {case.part for case in planned if case.id not in passed}
+    group = [case for case in planned if case.visibility == "hidden" and case.part not in left_out]
+    if any(case.id not in passed for case in group):
+        missing |= {case.part for case in group}
     return _weight(spec, planned, missing) if planned else 0.0
+
+
+def _both(structural: Text | None, reason: Text) -> Text:
+    """What keeps any time from being ranked here, and then why this submission has none."""
+    if structural is None or structural == reason:
+        return reason
+    en, zh = f"{structural.en} {reason.en}", f"{structural.zh}{reason.zh}"
+    return Text(code=structural.code, en=en[:8192], zh=zh[:8192])
 
 
 def _weight(spec: Spec, planned: Sequence[Case], without: Collection[str]) -> float:

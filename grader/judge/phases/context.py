@@ -77,6 +77,8 @@ class Context:
     findings: Findings
     once: bool = False
     """Of the timed cases one round is audited, none is timed."""
+    holds: bool = False
+    """The end of the hidden phase must not tell how long it took: a student waits for it."""
     artifact: bytes | None = None
     """What the build made, for the sandboxes of the later phases."""
     timed_plans: tuple[timed.Plan, ...] | None = None

@@ -150,6 +150,10 @@ class Mode(StrEnum):
     MEMCHECK = "memcheck"
 
 
+OFFERED_MODES = (Mode.TEST, Mode.GRADE)
+"""Modes that this version grades in; the others are names that the wire reserves."""
+
+
 class Reason(StrEnum):
     """Why a job exists."""
 

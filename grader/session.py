@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 
 from grader.assignment import Assignment
 from grader.contract import (
+    OFFERED_MODES,
     REPORT_BYTES,
     Event,
     JobSpec,
@@ -137,7 +138,7 @@ class _Session:
     def _phases(self) -> tuple[Verdict, Text]:
         job = self._job
         with self._progress.step(Phase.PREPARE, "files and assignment"):
-            if job.mode not in (Mode.TEST, Mode.GRADE):
+            if job.mode not in OFFERED_MODES:
                 return Verdict.GRADER_ERROR, text("unsupported_mode", mode=job.mode.value)
             self._check_identity()
             plan = prepare(job, self._assignment, self._files, self._seed, self._supervisor.watch)

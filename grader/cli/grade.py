@@ -22,10 +22,11 @@ from rich.progress import (
 
 from grader.assignment import Assignment, AssignmentError, available, find, load
 from grader.cli import exit_codes, report_view
-from grader.cli.language import current, pick
+from grader.cli.language import current, pick, say
 from grader.contract import (
     MAX_FILE_BYTES,
     MAX_FILES,
+    OFFERED_MODES,
     Event,
     JobSpec,
     Language,
@@ -34,6 +35,7 @@ from grader.contract import (
     SourceFile,
     Target,
 )
+from grader.messages import text as sentence
 
 LOCAL_LEASE_SECONDS = 3600.0
 MOST_BYTES_READ = 64 * MAX_FILE_BYTES
@@ -58,6 +60,8 @@ def command(
 ) -> None:
     """Grade FILES against ASSIGNMENT; exit 0 accepted, 1 not accepted, 2 usage, 3 infrastructure."""
     errors = Console(stderr=True)
+    if mode not in OFFERED_MODES:
+        raise _usage(errors, f"--mode: {say(sentence('unsupported_mode', mode=mode.value))}")
     contents = _read(files, errors)
     folder = _assignment(assignment, errors)
     seed_bytes = _seed(seed, errors)

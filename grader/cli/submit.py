@@ -9,8 +9,9 @@ from rich.console import Console
 
 from grader.cli import exit_codes, submission_view
 from grader.cli.client import session
-from grader.cli.language import pick
-from grader.contract import MAX_FILE_BYTES, MAX_FILES, Language, Mode
+from grader.cli.language import pick, say
+from grader.contract import MAX_FILE_BYTES, MAX_FILES, OFFERED_MODES, Language, Mode
+from grader.messages import text as sentence
 
 
 def command(
@@ -27,6 +28,10 @@ def command(
 ) -> None:
     """Submit FILES; with --follow exit 0 accepted, 1 not accepted, 3 infrastructure; 2 is a wrong use."""
     errors, console = Console(stderr=True), Console()
+    if mode not in OFFERED_MODES:
+        refusal = say(sentence("unsupported_mode", mode=mode.value))
+        errors.print(f"--mode: {refusal}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(exit_codes.USAGE)
     contents = _read(files, errors)
     with session(errors) as client:
         path = f"courses/{client.course(course)}/assignments/{assignment.strip('/')}/submissions"

@@ -1,5 +1,6 @@
 """Handing in: rules, numbers, quotas, and who may see what."""
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,8 +36,8 @@ from server.submissions import queries
 
 DEFAULT_SECONDS = 60.0
 """Expected device seconds of a submission while nothing like it has been graded."""
-_TIMED = (Mode.GRADE, Mode.TEST)
-"""Modes that students may ask for."""
+SHOWN_SECONDS = 10.0
+"""Step in which used device time is shown, though charged in full: it would tell what hidden tests took."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Quota:
     attempts_used: int
     attempt_limit: int | None
     seconds_used: float
+    """Rounded up to `SHOWN_SECONDS`."""
     seconds_limit: float | None
     resets: datetime
     """When the seconds begin anew: midnight in the course's time zone."""
@@ -77,8 +79,12 @@ def create(
         raise Forbidden(needs=f"member of the course {course.slug}")
     view = courses.get_assignment(session, course, name, staff=role.is_staff, now=now)
     version = courses.require_open(view, staff=role.is_staff)
-    if mode not in _TIMED:
-        raise Invalid(field="mode", why="`test` or `grade`", why_zh="须为 `test` 或 `grade`")
+    if mode not in contract.OFFERED_MODES:
+        raise Invalid(
+            field="mode",
+            why=f"`{mode.value}` is not offered yet; use `test` or `grade`",
+            why_zh=f"尚不提供 `{mode.value}`，请使用 `test` 或 `grade`",
+        )
     manifest = view.manifest
     found, entry = rules.check(files, language, manifest.parts[0].entry)
     target = _target(manifest, found, hardware)
@@ -232,10 +238,11 @@ def quota(
 ) -> Quota:
     """What was used, counting what is under way, and the limits. Infrastructure failures are not in it."""
     start, resets = _day(course, now or utc_now())
+    seconds_used = queries.seconds_used(session, user, assignment, start)
     return Quota(
         attempts_used=queries.attempts_used(session, team, assignment),
         attempt_limit=assignment.attempt_limit or settings.attempt_limit,
-        seconds_used=queries.seconds_used(session, user, assignment, start),
+        seconds_used=SHOWN_SECONDS * math.ceil(seconds_used / SHOWN_SECONDS),
         seconds_limit=assignment.device_seconds_per_day or settings.device_seconds_per_day,
         resets=resets,
     )
@@ -258,11 +265,8 @@ def _require_quota(
     found = quota(session, settings, assignment=assignment, course=course, team=team, user=user, now=now)
     if mode is Mode.GRADE and found.attempt_limit is not None and found.attempts_used >= found.attempt_limit:
         raise NoAttemptsLeft(used=found.attempts_used, limit=found.attempt_limit)
-    if (
-        found.seconds_limit is not None
-        and found.seconds_used > 0
-        and found.seconds_used + expected > found.seconds_limit
-    ):
+    seconds_used = queries.seconds_used(session, user, assignment, _day(course, now)[0])
+    if found.seconds_limit is not None and seconds_used > max(0.0, found.seconds_limit - expected):
         raise NoDeviceTimeLeft(
             used=found.seconds_used, limit=found.seconds_limit, resets=found.resets.isoformat()
         )

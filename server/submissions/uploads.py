@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from grader.contract import MAX_FILES, Language, Mode
+from grader.contract import MAX_FILES, OFFERED_MODES, Language, Mode
 from server.errors import Invalid
 from server.submissions.files import refuse_repeated
 from server.submissions.schemas import SubmissionBody
@@ -84,7 +84,7 @@ DOCUMENTED: dict[str, Any] = {
                         FORM_FILES: {"type": "array", "items": {"type": "string", "format": "binary"}},
                         FORM_SOURCE: {"type": "string"},
                         FORM_NAME: {"type": "string"},
-                        "mode": {"type": "string", "enum": [mode.value for mode in Mode]},
+                        "mode": {"type": "string", "enum": [mode.value for mode in OFFERED_MODES]},
                         "language": {"type": "string", "enum": [language.value for language in Language]},
                         "hardware": {"type": "string"},
                     },

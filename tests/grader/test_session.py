@@ -2,6 +2,8 @@
 
 import hashlib
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +28,7 @@ from grader.contract import (
 )
 from grader.hardware.profile import Hardware, Rates
 from grader.judge import correctness, supervisor, timed
+from grader.judge.phases import hidden
 from grader.sandbox import registry
 from grader.sandbox.base import Backend, SandboxError
 
@@ -124,6 +127,8 @@ def grade(folder: Path) -> Grade:
         hardware: Hardware | None = None,
         events: list[Event] | None = None,
         backend: Backend | None = None,
+        holds: bool = False,
+        once: bool = False,
         **changes: Any,
     ) -> Report:
         assignment = load(folder)
@@ -136,6 +141,8 @@ def grade(folder: Path) -> Grade:
             emit=(events if events is not None else []).append,
             seed=SEED,
             node="here",
+            holds=holds,
+            once=once,
         )
         # Whatever happened, the Report can be sent.
         return contract.read(Report, report.model_dump_json())
@@ -270,19 +277,92 @@ def test_a_hidden_failure_is_one_bit_for_the_student_and_all_for_staff(
     assert (report.verdict, report.message.code) == (Verdict.WRONG_ANSWER, "hidden_failed")
     assert report.hidden == contract.HiddenResult(passed=False, cases=1)
     assert report.staff is not None
-    (hidden,) = report.staff.hidden
-    assert hidden.verdict in (Verdict.WRONG_ANSWER, Verdict.RUNTIME_ERROR)
-    assert 4 <= hidden.params["rows"] <= 300
+    (found,) = report.staff.hidden
+    assert found.verdict in (Verdict.WRONG_ANSWER, Verdict.RUNTIME_ERROR)
+    assert 4 <= found.params["rows"] <= 300
     assert report.staff.seed == SEED.hex()
     assert report.staff.replay == f"solmark grade kernels/scale solution.cpp --mode test --seed {SEED.hex()}"
     again = grade(_cpp(guard))
     assert again.staff is not None
-    assert again.staff.hidden[0].params == hidden.params
-    assert again.staff.hidden[0].first_wrong == hidden.first_wrong
+    assert again.staff.hidden[0].params == found.params
+    assert again.staff.hidden[0].first_wrong == found.first_wrong
     student = report.for_student().model_dump_json()
-    for secret in (SEED.hex(), "drawn", '"plain"', str(hidden.params["columns"]) + "]"):
+    for secret in (SEED.hex(), "drawn", '"plain"', str(found.params["columns"]) + "]"):
         assert secret not in student
-    assert Phase.HIDDEN not in {time.phase for time in report.for_student().phases}
+    shown = report.for_student()
+    assert Phase.HIDDEN not in {time.phase for time in shown.phases}
+    assert shown.seconds == pytest.approx(sum(time.seconds for time in shown.phases))
+    hidden_seconds = sum(time.seconds for time in report.phases if time.phase is Phase.HIDDEN)
+    assert shown.seconds <= report.seconds - hidden_seconds
+    assert shown.for_student() == shown
+
+
+def test_marks_of_the_hidden_phase_are_few() -> None:
+    marks = [hidden.mark(seconds / 10) for seconds in range(1, 2000)]
+    assert sorted(set(marks)) == [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 192.0, 256.0]
+    assert all(mark >= seconds / 10 for seconds, mark in enumerate(marks, 1))
+
+
+@pytest.mark.parametrize("guard", ["", "if (columns == 7) return 0;"])
+def test_a_student_waits_for_a_mark_whatever_the_hidden_tests_find(
+    grade: Grade, folder: Path, monkeypatch: pytest.MonkeyPatch, guard: str
+) -> None:
+    _set_hidden(folder, 'rows = 9, columns = 7, kind = "plain"')
+    monkeypatch.setattr(hidden, "FIRST_MARK", 1.0)
+    events: list[Event] = []
+    report = grade(_cpp(guard), mode=Mode.GRADE, hardware=_hardware(), events=events, holds=True, once=True)
+    assert report.hidden is not None
+    assert report.hidden.passed is not bool(guard)
+    spent = {time.step: time.seconds for time in report.phases if time.phase is Phase.HIDDEN}
+    assert spent["hold"] > 0
+    first, last = (event.time for event in events if event.phase in (Phase.HIDDEN, Phase.SCORE))
+    assert last - first >= 0.99  # Wall clock; the hold goes by the monotonic one.
+    assert "hold" not in {time.step for time in report.for_student().phases}
+
+
+def test_an_oracle_fails_before_any_code_of_the_submission_runs(grade: Grade, folder: Path) -> None:
+    source = (folder / "task.py").read_text()
+    wrong = source.replace('return {"y": inputs["x"].double() * 2}', 'return {"y": inputs["x"][:1].double()}')
+    (folder / "task.py").write_text(wrong)
+    events: list[Event] = []
+    report = grade(_cpp("*(volatile int *)8 = 1;"), events=events)
+    assert (report.verdict, report.message.code) == (Verdict.ASSIGNMENT_ERROR, "assignment_fault")
+    assert report.tests == ()
+    assert Phase.PUBLIC not in {event.phase for event in events}
+
+
+def test_a_machine_without_memory_takes_the_candidate_and_never_the_judge(
+    folder: Path, grade: Grade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score = Path("/proc/self/oom_score_adj")
+    before = score.read_text()
+    seen: list[str] = []
+    rehearse = correctness.rehearse
+
+    def watched(*arguments: Any, **options: Any) -> None:
+        seen.append(score.read_text().strip())
+        rehearse(*arguments, **options)
+
+    monkeypatch.setattr(correctness, "rehearse", watched)
+    show = (
+        'char line[16] = ""; int file = open("/proc/self/oom_score_adj", O_RDONLY);'
+        'if (read(file, line, 15) > 0) printf("oom %s", line);'
+    )
+    report = grade(_cpp(show, "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n"))
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert "oom 1000" in report.tests[0].stdout
+    assert seen == [_least_score()]
+    assert score.read_text() == before
+
+
+def _least_score() -> str:
+    """The lowest oom_score_adj that a process of ours may give itself."""
+    program = (
+        "import pathlib; score = pathlib.Path('/proc/self/oom_score_adj')\n"
+        "try: score.write_text('-1000')\nexcept OSError: pass\nprint(score.read_text().strip())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def test_a_students_copy_grades_without_hidden_cases(grade: Grade, folder: Path) -> None:

@@ -125,6 +125,25 @@ def test_both_parts_count(grade: Grade) -> None:
     assert report.score.correctness_points == pytest.approx(40.0)
 
 
+def test_points_do_not_tell_which_part_failed_its_hidden_tests(grade: Grade) -> None:
+    """The kernel fails alone, then the dialogue alone: their weights differ, what a student sees does not."""
+    unseen = b"if (t[0].shape[1] > 8 || t[0].shape[1] == 7) return 0;"
+    kernel = KERNEL.replace(b"    for", unseen + b"\n    for")
+    plan = b"def plan(n):\n    return n * (n + 1) // 2 if n < 50 else 0\n"
+    reports = [
+        grade({"kernel.cpp": kernel, "plan.py": PLAN}),
+        grade({"kernel.cpp": KERNEL, "plan.py": plan}),
+    ]
+    assert [report.hidden for report in reports] == [contract.HiddenResult(passed=False, cases=2)] * 2
+    assert reports[0].score == reports[1].score
+    assert reports[0].score is not None
+    assert reports[0].score.points == 0.0
+    # A part that was not handed in is not in the group.
+    left_out = grade({"kernel.cpp": kernel}).score
+    assert left_out is not None
+    assert left_out.points == 0.0
+
+
 def test_a_part_that_is_left_out_costs_its_own_weight_alone(grade: Grade) -> None:
     report = grade({"kernel.cpp": KERNEL})
     assert report.verdict is Verdict.ACCEPTED, report.message

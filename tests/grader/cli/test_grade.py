@@ -78,6 +78,7 @@ def test_usage_errors_are_said_in_chinese() -> None:
         (("kernels/add-rmsnorm", "absent.py"), "absent.py"),
         (("kernels/add-rmsnrm", __file__), "kernels/add-rmsnorm"),
         (("kernels/add-rmsnorm", __file__, "--seed", "xyz"), "--seed"),
+        (("kernels/add-rmsnorm", __file__, "--mode", "memcheck"), "`test` or `grade`"),
         (("kernels/add-rmsnorm", ROOT), "regular file"),
         (("kernels/add-rmsnorm", __file__, "--hardware", "h900"), "h900"),
         (("kernels/add-rmsnorm", __file__, "--sandbox", "cardboard"), "cardboard"),

@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 # A CPU build of torch takes triton 3.9; a CUDA build pins its own: the second file is tried when the first does not fit.
 CONSTRAINTS ?= constraints/cpu.txt
 FALLBACK_CONSTRAINTS := constraints/cuda.txt
+# Errors only: with one -q, pip repeats setuptools' warnings about editable installs.
+QUIET := -q -q
 PYTEST_ARGS ?=
 
 .PHONY: help
@@ -18,10 +20,10 @@ help: ## Print this help
 $(VENV)/.installed: pyproject.toml $(wildcard constraints/*.txt)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with venv is needed (Debian: apt-get install python3-venv)"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install $(QUIET) --upgrade 'pip>=25.1'
 	@echo "Installing (torch alone is 200 MB or more; this happens once) ..."
-	@$(BIN)/python -m pip install -q -c $(CONSTRAINTS) -e '.[server,worker]' --group dev \
-	|| $(BIN)/python -m pip install -q -c $(FALLBACK_CONSTRAINTS) -e '.[server,worker]' --group dev
+	@$(BIN)/python -m pip install $(QUIET) -c $(CONSTRAINTS) -e '.[server,worker]' --group dev \
+	|| $(BIN)/python -m pip install $(QUIET) -c $(FALLBACK_CONSTRAINTS) -e '.[server,worker]' --group dev
 	@touch $@
 
 .PHONY: venv
@@ -29,7 +31,7 @@ venv: $(VENV)/.installed ## Create .venv and install everything into it
 
 .PHONY: demo
 demo: venv ## Set up all, grade real submissions, serve the site (DEMO_EXIT=1: stop at the end)
-	@$(BIN)/solmark-server demo
+	@$(BIN)/solmark-server demo || { code=$$?; test $$code = 130 || exit $$code; }  # 130: stopped by Ctrl-C
 
 .PHONY: test
 test: venv ## Run every test; ends in pytest's summary

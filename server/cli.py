@@ -48,12 +48,14 @@ def serve(
         )
         return
     from server import site
+    from server.embedded import sole_owner
 
     settings = site.absolute_home(settings)
-    _migrate(settings)
-    with _sentences(), _ended() as ended, site.running(settings, host=host, port=port) as running:
-        typer.echo(f"Solmark at {running.url} (Ctrl-C to stop)")
-        running.wait(ended)
+    with _sentences(), _ended() as ended, sole_owner(settings.server_home):
+        _migrate(settings)
+        with site.running(settings, host=host, port=port) as running:
+            typer.echo(f"Solmark at {running.url} (Ctrl-C to stop)")
+            running.wait(ended)
 
 
 @app.command()
@@ -192,13 +194,13 @@ def _migrate(settings: Settings) -> None:
 @contextmanager
 def _sentences() -> Iterator[None]:
     """What can go wrong in the ordinary way ends the command with a sentence, not with a traceback."""
-    from server.embedded import EmbeddedError
+    from server.embedded import EmbeddedError, HomeTakenError
 
     try:
         yield
     except (AssignmentError, DomainError, EmbeddedError) as error:
         typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
+        raise typer.Exit(2 if isinstance(error, HomeTakenError) else 1) from error
 
 
 @contextmanager

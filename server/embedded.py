@@ -5,6 +5,7 @@ ends; a child that dies by itself is started again.
 """
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -12,7 +13,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,33 @@ log = structlog.get_logger(__name__)
 
 class EmbeddedError(RuntimeError):
     """A part cannot be started or does not stay up; the text ends with what it said last."""
+
+
+class HomeTakenError(EmbeddedError):
+    """Another site runs in the same home; the text says which process holds it."""
+
+
+@contextlib.contextmanager
+def sole_owner(home: Path) -> Iterator[None]:
+    """Hold the home of a site: two in one would share its database and its node's token.
+
+    Raises HomeTakenError at once if another process holds it. The kernel lets go when this process ends.
+    """
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (home / "lock").open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            raise HomeTakenError(
+                f"{home} is in use by {holder}: stop it, or set SOLMARK_HOME to another folder"
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        yield
+        file.truncate(0)
 
 
 def free_port(preferred: int | None = None, host: str = "127.0.0.1") -> int:

@@ -1,6 +1,6 @@
 """A whole site on one machine: broker, web server, tasks and one worker, as children of this process."""
 
-import os
+import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -58,12 +58,11 @@ def running(settings: Settings, *, host: str, port: int | None, hardware: str = 
             environment={
                 "SOLMARK_BROKER_URL": broker_url,
                 "SOLMARK_SERVER_URL": url,
-                "SOLMARK_NODE": LOCAL_NODE,
+                "SOLMARK_NODE": _spool_name(home),
                 "SOLMARK_NODE_TOKEN": _node_token(settings),
                 "SOLMARK_HARDWARE": hardware,
-                # Somebody waits at the terminal: a longer job returns to the queue, which is kept.
-                "SOLMARK_GRACE_SECONDS": "5",
-                "SOLMARK_HOME": os.environ.get("SOLMARK_HOME") or str(home),
+                # Somebody waits at the terminal: the job returns to the queue, which is kept.
+                "SOLMARK_GRACE_SECONDS": "0.5",
             },
         )
         yield Site(url, settings, supervisor)
@@ -87,6 +86,13 @@ def _node_token(settings: Settings) -> str:
             return grading.register_node(session, LOCAL_NODE)[1]
     finally:
         database.close()
+
+
+def _spool_name(home: Path) -> str:
+    """Worker's name for itself. Sites of one user share a node's folder, and so its lock on the hardware,
+    but never the Reports that wait for their server: these lie under this name.
+    """
+    return f"{LOCAL_NODE}-{hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:6]}"
 
 
 def _answers(url: str) -> bool:

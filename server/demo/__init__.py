@@ -4,13 +4,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx
 from rich.console import Console
 from rich.live import Live
 
+from grader.assignment import AssignmentError
 from server import publishing, site
 from server.db.migrate import upgrade
 from server.db.session import Database
@@ -19,6 +21,7 @@ from server.demo.course import ADMIN, ASSISTANT, COURSE, seed
 from server.demo.entrants import Entry, entries
 from server.demo.student import Student, Submitted
 from server.demo.student import board as board_of
+from server.embedded import EmbeddedError, sole_owner
 from server.settings import Settings, load
 
 LOOK_SECONDS = 2.0
@@ -34,30 +37,41 @@ WIDTH = 120
 def run(*, port: int | None, ended: Callable[[], bool]) -> int:
     """Run the demo; 0 if every verdict is of the class that `reference/` names.
 
-    State lives in $SOLMARK_HOME (./var). DEMO_EXIT=1 stops the site at the end. DEMO_WRONG says how many
-    wrong solutions of each assignment are submitted (a number, or `all`): they take the machine by turns.
+    The server's state lives in $SOLMARK_HOME/server (without that variable ./var/server), which one process
+    at a time holds (HomeTakenError); the calibration goes where `solmark` looks for it. DEMO_EXIT=1 stops
+    the site at the end. DEMO_WRONG says how many wrong solutions of each assignment are submitted (a number,
+    or `all`): they take the machine by turns.
     """
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
     settings = _settings()
-    with console.status("Measuring this machine (once) ..."):
-        _calibrate()
+    with sole_owner(settings.server_home):
+        try:
+            code = _run(settings, port, console, ended)
+        except (AssignmentError, EmbeddedError, RuntimeError, httpx.HTTPError, subprocess.SubprocessError):
+            if not ended():
+                raise
+            code = INTERRUPTED  # Ctrl-C reached a child too, which failed for that.
+    if code == INTERRUPTED:
+        console.print("Stopped: submissions that are not graded stay in the queue.")
+    return code
+
+
+def _run(settings: Settings, port: int | None, console: Console, ended: Callable[[], bool]) -> int:
+    hardware = _calibrate(console, ended)
+    if ended():
+        return INTERRUPTED
     assignments = publishing.folders(Path("assignments"))
     names = [f"{path.parent.name}/{path.name}" for path in assignments]
     wrong = os.environ.get("DEMO_WRONG") or str(WRONG)
     submissions = entries(Path("reference"), names, None if wrong == "all" else int(wrong))
     there = len(entries(Path("reference"), names))
     students = list(dict.fromkeys(entry.student for entry in submissions))
-    upgrade(settings.database)
-    database = Database(settings.database)
-    try:
-        passwords = seed(database, settings, students)
-        for path in assignments:
-            with console.status(f"Publishing {path} ..."):
-                publishing.publish(database, settings, COURSE, str(path), by=ADMIN)
-    finally:
-        database.close()
+    passwords = _prepare(settings, students, assignments, console, ended)
+    if ended():
+        return INTERRUPTED
+    console.print("Starting broker, web server, tasks and worker ...")
     with site.running(settings, host="127.0.0.1", port=port) as running:
         console.print(f"Solmark at {running.url}: grading {len(submissions)} submissions")
         if len(submissions) < there:
@@ -66,14 +80,21 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
             people = {
                 login: stack.enter_context(Student(running.url, login, passwords[login]))
                 for login in students
+                if not ended()
             }
             staff = stack.enter_context(Student(running.url, ASSISTANT, passwords[ASSISTANT]))
             submitted = _grade(submissions, people, staff, running, console, ended)
         if ended():
-            console.print("Stopped.")
             return INTERRUPTED
+        console.print(tables.progress(submitted))
         for name in names:
-            console.print(tables.board(board_of(running.url, name)))
+            console.print(tables.board(board_of(running.url, name), hardware, submitted), highlight=False)
+        if count := tables.unsettled(submitted):
+            console.print(
+                f"{count} right solutions are unstable_timing: other work kept this machine too busy to time "
+                "them, so they have no place on the board. On a quiet machine they get one.",
+                highlight=False,
+            )
         console.print(tables.logins(passwords, students))
         console.print(f"All passwords: {settings.server_home / 'demo.json'}", soft_wrap=True, highlight=False)
         code = _judge(submitted, console)
@@ -84,9 +105,10 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
 
 
 def _settings() -> Settings:
-    """Settings of a site of its own in $SOLMARK_HOME, whatever broker or database others may use."""
+    """Settings of a site of its own, whatever broker or database others may use."""
     home = Path(os.environ.get("SOLMARK_HOME") or "var").absolute()
-    os.environ["SOLMARK_HOME"] = str(home)
+    if os.environ.get("SOLMARK_HOME"):
+        os.environ["SOLMARK_HOME"] = str(home)
     changes = {
         "server_home": home / "server",
         "broker_url": "",
@@ -97,19 +119,52 @@ def _settings() -> Settings:
     return load().model_copy(update=changes)
 
 
-def _calibrate() -> None:
-    """Measure this CPU, unless that was done; anew where another CPU was measured."""
+def _calibrate(console: Console, ended: Callable[[], bool]) -> str:
+    """Measure this CPU, unless that was done; anew where another CPU was measured. Returns its name."""
     from grader.hardware.profile import HardwareError
     from grader.hardware.profile import load as load_hardware
 
     options = ["--quick"]
     try:
-        if load_hardware("cpu").calibrated is not None:
-            return
+        found = load_hardware("cpu")
+        if found.calibrated is not None:
+            return found.name
     except HardwareError:
         options.append("--force")
+    console.print("Calibrating: measuring this machine, once (half a minute, longer if it is busy) ...")
     code = "from grader.cli.main import app; app()"
-    subprocess.run([sys.executable, "-c", code, "calibrate", *options], check=True)
+    child = subprocess.Popen([sys.executable, "-c", code, "calibrate", *options])
+    while child.poll() is None:
+        if ended():
+            child.terminate()
+        time.sleep(0.1)
+    if ended():
+        return ""
+    if child.returncode:
+        raise EmbeddedError("this machine could not be calibrated: see above")
+    return load_hardware("cpu").name
+
+
+def _prepare(
+    settings: Settings,
+    students: list[str],
+    assignments: Sequence[Path],
+    console: Console,
+    ended: Callable[[], bool],
+) -> Mapping[str, str]:
+    """A migrated database with course, people and assignments; everybody's password by login."""
+    upgrade(settings.database)
+    database = Database(settings.database)
+    try:
+        passwords = seed(database, settings, students)
+        for path in assignments:
+            if ended():
+                break
+            console.print(f"Publishing {path} ...", highlight=False)
+            publishing.publish(database, settings, COURSE, str(path), by=ADMIN)
+    finally:
+        database.close()
+    return passwords
 
 
 def _grade(
@@ -120,26 +175,22 @@ def _grade(
     console: Console,
     ended: Callable[[], bool],
 ) -> list[Submitted]:
-    """Submit everything at once and wait, with a table that fills."""
-    submitted = [people[entry.student].submit(entry) for entry in submissions]
+    """Submit everything at once and wait: with a table that fills, or without a terminal line by line."""
+    submitted = [people[entry.student].submit(entry) for entry in submissions if not ended()]
     deadline = time.monotonic() + PATIENCE_SECONDS
-    told: set[str] = set()
+    told: dict[str, str] = {}
     with Live(tables.progress(submitted), console=console, auto_refresh=False, transient=True) as live:
         while not all(one.final for one in submitted) and time.monotonic() < deadline and not ended():
             time.sleep(LOOK_SECONDS)
             running.supervisor.watch()
-            known = staff.everything(len(submitted))
-            for one in submitted:
-                if not one.final and one.found["id"] in known:
-                    one.learn(known[one.found["id"]])
+            waiting = {one.found["id"]: one for one in submitted if not one.final}
+            for identity, found in staff.everything(waiting.keys()).items():
+                waiting[identity].learn(found)
             if console.is_terminal:
                 live.update(tables.progress(submitted), refresh=True)
                 continue
-            for one in submitted:
-                if one.final and one.found["id"] not in told:
-                    told.add(one.found["id"])
-                    console.print("  ".join(cell for cell in tables.row(one) if cell), highlight=False)
-    console.print(tables.progress(submitted))
+            for line in tables.news(submitted, told):
+                console.print(line, highlight=False)
     return submitted
 
 

@@ -1,11 +1,12 @@
 """What the demo shows in the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
+from grader.contract import Verdict
 from server.demo.course import ADMIN, ASSISTANT
 from server.demo.student import Submitted
 
@@ -31,10 +32,15 @@ def progress(submitted: Sequence[Submitted]) -> Table:
     return table
 
 
+def file_name(one: Submitted) -> str:
+    """Its file's name below the assignment's folder of `reference/`."""
+    path = one.entry.path
+    return f"wrong/{path.name}" if path.parent.name == "wrong" else path.name
+
+
 def row(one: Submitted) -> tuple[str, ...]:
     """The cells of one submission."""
-    path = one.entry.path
-    name = f"wrong/{path.name}" if path.parent.name == "wrong" else path.name
+    name = file_name(one)
     verdict = one.found["verdict"] or one.found["state"]
     if one.final:
         style = "green" if one.as_expected else "bold red"
@@ -51,11 +57,31 @@ def row(one: Submitted) -> tuple[str, ...]:
     )
 
 
-def board(found: Mapping[str, Any]) -> Table:
-    """A board."""
+def news(submitted: Sequence[Submitted], told: MutableMapping[str, str]) -> Iterator[str]:
+    """A line for each submission whose grading began or ended since the last call, by what `told` holds."""
+    done = len([state for state in told.values() if state == "final"])
+    for one in submitted:
+        state = "final" if one.final else str(one.found["state"])
+        identity = one.found["id"]
+        if told.get(identity) == state or state not in {"running", "final"}:
+            continue
+        told[identity] = state
+        if state == "final":
+            done += 1
+            yield f"{done} of {len(submitted)}  " + "  ".join(cell for cell in row(one) if cell)
+        else:
+            yield f"grading  {one.entry.assignment}  {escape(file_name(one))}  {one.entry.student}"
+
+
+def board(found: Mapping[str, Any], hardware: str, submitted: Sequence[Submitted]) -> Table | str:
+    """A board of a machine with that name; where nobody stands on it, why."""
+    heading = f"{found['assignment']} on {escape(hardware)}"
     entries = found["entries"]
-    name = entries[0]["hardware_name"] if entries else found["hardware"]
-    table = Table(title=f"{found['assignment']} on {escape(name)}", title_justify="left")
+    if not entries:
+        return (
+            f"[italic]{heading}[/]\nNobody stands on this board.{_why_empty(found['assignment'], submitted)}"
+        )
+    table = Table(title=heading, title_justify="left")
     for column in ("rank", "name", "of the speed of light", "interval", "language"):
         table.add_column(column)
     for entry in entries:
@@ -64,6 +90,23 @@ def board(found: Mapping[str, Any]) -> Table:
             f"{entry['low']:.1%} – {entry['high']:.1%}", entry["language"],
         )  # fmt: skip
     return table
+
+
+def unsettled(submitted: Sequence[Submitted]) -> int:
+    """How many right solutions have no time because the machine was busy."""
+    return sum(
+        one.found["verdict"] == Verdict.UNSTABLE_TIMING and one.entry.expected is Verdict.ACCEPTED
+        for one in submitted
+    )
+
+
+def _why_empty(assignment: str, submitted: Sequence[Submitted]) -> str:
+    of_it = [one for one in submitted if one.entry.assignment == assignment]
+    if count := unsettled(of_it):
+        return f" This machine was too busy for steady times of {count} right solutions (unstable_timing)."
+    if any(one.found["verdict"] == Verdict.ACCEPTED for one in of_it):
+        return " Times taken here are not ranked: `solmark doctor` says why."
+    return ""
 
 
 def logins(passwords: Mapping[str, str], students: Sequence[str]) -> Table:

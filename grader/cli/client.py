@@ -17,6 +17,8 @@ from grader.cli.config import Config
 from grader.cli.language import current, pick
 
 VERSION_HEADER = "X-Solmark-Version"
+ALIVE = "alive"
+"""Name of what `follow` yields for a comment of the stream."""
 FINAL_STATES = frozenset({"done", "cancelled", "grader_error"})
 READ_SECONDS = 40.0
 """A stream silent for longer is taken as lost: the server sends a comment every 15 s."""
@@ -63,6 +65,7 @@ class Client:
             headers["Authorization"] = f"Bearer {config.token}"
         self._errors = errors
         self._server = check_server(config.server)
+        self._token = bool(config.token)
         self._warned = False
         self._http = httpx.Client(
             base_url=self._server + "/api/v1/", headers=headers, timeout=httpx.Timeout(30.0, connect=10.0)
@@ -101,6 +104,7 @@ class Client:
     def follow(self, submission: str) -> Iterator[tuple[str, Any]]:
         """Server-sent events (name, data) until the submission is final; lost connections are taken up again.
 
+        Now and then (`ALIVE`, None): the server has nothing new to say.
         Ends when the stream says `final`. Raises UnreachableError when nothing
         was heard for ten minutes.
         """
@@ -131,6 +135,9 @@ class Client:
                 self._check(response)
             name, data, identity = "message", "", ""
             for line in response.iter_lines():
+                if line.startswith(":"):
+                    yield ALIVE, None, identity
+                    continue
                 if not line:
                     if data:
                         yield name, json.loads(data), identity
@@ -182,6 +189,8 @@ class Client:
         if response.status_code >= 500:
             raise UnreachableError(text)
         if response.status_code == 401:
+            if self._token:
+                text = pick(f"{self._server} refused the API token.", f"{self._server} 拒绝了该 API 令牌。")
             text += " " + pick(
                 f"Run: solmark login --server {self._server}",
                 f"请运行：solmark login --server {self._server}",

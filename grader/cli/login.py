@@ -2,14 +2,18 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
+import click
 import typer
 from rich.console import Console
 
+from grader.cli import exit_codes
 from grader.cli.client import ClientError, check_server, session
 from grader.cli.config import Config
 from grader.cli.language import pick
+
+INTERRUPTED = 130
 
 
 def command(
@@ -26,7 +30,9 @@ def command(
     except ClientError as error:
         errors.print(str(error), style="red", markup=False)
         raise typer.Exit(error.exit_code) from error
-    secret = _read_secret(pick("API token", "API 令牌")) if token else _new_token(address, user, errors)
+    secret = (
+        _read_secret(pick("API token", "API 令牌"), errors) if token else _new_token(address, user, errors)
+    )
     config = Config(server=address, token=secret)
     with session(errors, config) as client:
         me = client.get("me")
@@ -43,14 +49,47 @@ def command(
 
 
 def _new_token(address: str, user: str | None, errors: Console) -> str:
-    login = user or typer.prompt(pick("User name", "用户名"), err=True)
-    password = _read_secret(pick("Password", "密码"))
+    if not user and not sys.stdin.isatty():
+        _refuse(
+            pick(
+                "There is no terminal to ask for a name and password: give --user and the password on "
+                "standard input, or --token and an API token on standard input.",
+                "没有终端可供输入用户名和密码：请用 --user 并从标准输入给出密码，"
+                "或用 --token 并从标准输入给出 API 令牌。",
+            ),
+            errors,
+        )
+    login = user or _ask(pick("User name", "用户名"), errors)
+    password = _read_secret(pick("Password", "密码"), errors)
     body = {"name": f"solmark on {os.uname().nodename}"[:64], "login": login, "password": password}
     with session(errors, Config(server=address)) as client:
         return str(client.post("tokens", body)["token"])
 
 
-def _read_secret(label: str) -> str:
+def _read_secret(label: str, errors: Console) -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt(label, hide_input=True, err=True))
-    return sys.stdin.readline().strip()
+        return _ask(label, errors, hidden=True)
+    secret = sys.stdin.readline().strip()
+    if not secret:
+        _refuse(
+            pick(
+                f"{label}: standard input is empty, and there is no terminal to ask.",
+                f"{label}：标准输入为空，也没有终端可供输入。",
+            ),
+            errors,
+        )
+    return secret
+
+
+def _ask(label: str, errors: Console, *, hidden: bool = False) -> str:
+    try:
+        return str(typer.prompt(label, hide_input=hidden, err=True))
+    except click.Abort:
+        errors.print()
+        errors.print(pick("Cancelled.", "已取消。"))
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse(text: str, errors: Console) -> NoReturn:
+    errors.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(exit_codes.USAGE)

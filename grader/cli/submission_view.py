@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from grader.cli import exit_codes, report_view
-from grader.cli.client import Client, ClientError
+from grader.cli.client import ALIVE, Client, ClientError, UnreachableError
 from grader.cli.language import current, pick
 from grader.contract import ContractError, Report, Verdict, read
 
@@ -26,7 +26,7 @@ def outcome_name(submission: dict[str, Any]) -> str:
     """The verdict in words, or the state while there is none."""
     if submission["state"] in GRADED and submission["verdict"] in set(Verdict):
         return report_view.verdict_name(Verdict(submission["verdict"]))
-    return pick(*STATES.get(submission["state"], (submission["state"],) * 2))
+    return _state_name(submission["state"])
 
 
 def exit_code(submission: dict[str, Any]) -> int:
@@ -39,11 +39,14 @@ def exit_code(submission: dict[str, Any]) -> int:
 
 def follow(client: Client, submission: str, errors: Console) -> None:
     """Print progress to `errors` until the submission is final."""
-    said = ""
+    said = state = ""
     with errors.status(pick("waiting", "等待中")) as status:
         for name, data in client.follow(submission):
             if name == "state":
-                line = pick(*STATES.get(data.get("state", ""), ("", "")))
+                state = data.get("state", "")
+                line = _in_queue(client, submission) if state == "queued" else _state_name(state)
+            elif name == ALIVE and state == "queued":
+                line = _in_queue(client, submission)
             elif name == "progress":
                 counted = f"{data['done']}/{data['total']}" if data.get("total") else ""
                 line = " · ".join(filter(None, (data["phase"], data.get("case"), counted, data.get("text"))))
@@ -56,6 +59,33 @@ def follow(client: Client, submission: str, errors: Console) -> None:
                     status.update(line.replace("[", "\\["))
                 else:
                     errors.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _state_name(state: str) -> str:
+    return pick(*STATES.get(state, (state, state)))
+
+
+def _in_queue(client: Client, submission: str) -> str:
+    """The state with the place in the queue and the expected wait, as far as they are known."""
+    try:
+        found = client.get(f"submissions/{submission}")
+    except UnreachableError:
+        return ""
+    place = found.get("queue")
+    if not place:
+        return _state_name(found["state"])
+    ahead, seconds = place["ahead"], place["expected_seconds"]
+    if seconds is None:
+        wait = pick("no machine of its kind is there now", "目前没有此类机器在线")
+    elif seconds < 90:
+        wait = pick(
+            f"about {max(round(seconds, -1), 10):.0f} s to wait",
+            f"约需等待 {max(round(seconds, -1), 10):.0f} 秒",
+        )
+    else:
+        wait = pick(f"about {seconds / 60:.0f} min to wait", f"约需等待 {seconds / 60:.0f} 分钟")
+    where = pick(f"{ahead} ahead", f"前面还有 {ahead} 个") if ahead else pick("next in turn", "下一个就是")
+    return f"{_state_name('queued')} · {where} · {wait}"
 
 
 def report_of(client: Client, submission: dict[str, Any]) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ MESSAGE_BYTES = 64 << 10
 """Of an answer with its envelope, as the judge reads it."""
 _ENVELOPE = 256
 _DEPTH = 64
+_MAX_INTEGER = 1 << 63
 
 
 class Regions:
@@ -162,6 +163,8 @@ def _walk(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
+        if not -_MAX_INTEGER < value < _MAX_INTEGER:
+            raise ValueError(f"the answer holds an integer of {int(value).bit_length()} bits; 63 are taken")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):

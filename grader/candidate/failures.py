@@ -21,7 +21,7 @@ def of_exception(error: BaseException, folder: str, kind: str) -> SubmissionErro
     if isinstance(error, SubmissionError):
         return error
     if isinstance(error, SystemExit):
-        return SubmissionError("exit", str(error.code if error.code is not None else 0))
+        return SubmissionError("exit", words(error.code if error.code is not None else 0) or "1")
     if out_of_memory(error):
         return SubmissionError("memory", _describe(error, folder))
     if type(error).__name__ == "OutOfMemoryError":
@@ -31,11 +31,11 @@ def of_exception(error: BaseException, folder: str, kind: str) -> SubmissionErro
     return SubmissionError(kind, _describe(error, folder))
 
 
-def words(error: BaseException) -> str:
+def words(error: object) -> str:
     """What an exception says; nothing where its `__str__` raises."""
     try:
-        return str(error)
-    except Exception:  # noqa: BLE001 (student code)
+        return "".join((str(error),))  # A plain string, whatever subclass of it that is.
+    except BaseException:  # noqa: BLE001 (student code)
         return ""
 
 
@@ -50,7 +50,7 @@ def _describe(error: BaseException, folder: str) -> str:
     """The exception's last lines, then the traceback through the author's files."""
     try:
         last = "".join(traceback.format_exception_only(error)).strip()
-    except Exception:  # noqa: BLE001 (a __str__ that raises)
+    except BaseException:  # noqa: BLE001 (a __str__ that raises)
         last = type(error).__name__
     frames = _frames(error.__traceback__, folder)
     return (last + ("\n" + frames if frames else "")).replace(folder + "/", "")

@@ -12,7 +12,7 @@ from .arena import Arena, Slots
 from .compiler import build
 from .device import DeviceArena
 from .dialogue import Dialogue
-from .failures import SubmissionError
+from .failures import SubmissionError, of_exception
 from .graph_code import GraphCode
 from .native_code import NativeCode
 from .python_code import PythonCode
@@ -48,8 +48,11 @@ class Harness:
                 continue
             try:
                 self._obey(kind, command)
-            except SubmissionError as error:
-                failed = {"kind": error.kind, "text": error.text, "number": error.number}
+            except (SystemExit, OSError):  # Ours: the judge has closed the channel.
+                raise
+            except BaseException as error:  # noqa: BLE001 (an object of student code that raises on any touch)
+                found = of_exception(error, FOLDER, "exception")
+                failed = {"kind": found.kind, "text": found.text, "number": found.number}
                 frames.send({"type": "failed", "id": command["id"], **failed})
 
     def _take(self, kind: str, command: dict[str, Any]) -> None:

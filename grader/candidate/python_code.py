@@ -118,9 +118,14 @@ class PythonCode:
 
 def returned(result: object) -> SubmissionError:
     """The failure of a function that returns a value."""
-    shape = getattr(result, "shape", None)
     detail = type(result).__name__
-    return SubmissionError("returned", f"{detail} of shape {tuple(shape)}" if shape is not None else detail)
+    try:
+        shape = getattr(result, "shape", None)
+        if shape is not None:
+            detail += f" of shape {tuple(shape)}"
+    except BaseException:  # noqa: BLE001 (student code: the type says enough)
+        return SubmissionError("returned", detail)
+    return SubmissionError("returned", detail)
 
 
 def _flush() -> None:

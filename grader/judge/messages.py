@@ -3,15 +3,17 @@
 import json
 import math
 import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 MAX_FRAME = 64 << 10
 """Most bytes of one message, either way."""
 TEXT_CHARS = 16 << 10
 MAX_DEPTH = 70
 """Of the values in a message; the harness refuses answers a little before."""
+MAX_INTEGER = 1 << 63
+"""Integers lie strictly between minus this and this: larger ones become neither a float nor a tensor."""
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -24,6 +26,9 @@ FailureKind: TypeAlias = Literal[
     "no_compiler", "artifact_size",
     "missing_method", "method_signature", "answer_form", "answer_size",
 ]  # fmt: skip
+
+_NUMBERED = ("status", "answer_size")
+"""Kinds whose sentence tells a number."""
 
 
 class ProtocolError(ValueError):
@@ -74,6 +79,12 @@ class Failed(Answer):
     text: str = Field(max_length=TEXT_CHARS)
     number: int | None = Field(default=None, ge=-(1 << 31), lt=1 << 31)
 
+    @model_validator(mode="after")
+    def _has_its_number(self) -> Self:
+        if (self.number is None) == (self.kind in _NUMBERED):
+            raise ValueError("a number with these kinds, and with no other")
+        return self
+
 
 class RaisedAnswer(Answer):
     """An exception out of the submission's own code, as an answer."""
@@ -120,6 +131,8 @@ def _plain(value: Any, depth: int) -> Any:
         return clean(value, MAX_FRAME)
     if isinstance(value, float) and not math.isfinite(value):
         raise ProtocolError("a number that is not finite")  # Such as 1e999, which JSON allows.
+    if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+        raise ProtocolError("an integer of more than 64 bits")
     if isinstance(value, list):
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, dict):

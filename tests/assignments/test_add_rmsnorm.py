@@ -154,6 +154,18 @@ def test_arithmetic_never_binds_on_a_machine_with_a_ridge_above_one(task: Functi
 # --- the fills ----------------------------------------------------------------------------------------------
 
 
+def test_a_prediction_that_is_no_time_is_a_wrong_answer(assignment: Assignment) -> None:
+    episode = assignment.parts()["predict"].episode  # type: ignore[union-attr]
+    (case, *_) = (case for case in assignment.cases("cpu", bytes(16)) if case.part == "predict")
+
+    class Answers:
+        def __init__(self, value: Any) -> None:
+            self.ask = lambda *_arguments: [value, "memory"]
+
+    for value in (10**400, -(10**400), 1 << 62, True, "1", None):
+        assert not episode(case, Answers(value), 1).passed
+
+
 @pytest.mark.parametrize("values", VALUES)
 def test_slots_are_independent_and_can_be_made_again(task: FunctionTask, values: str) -> None:
     params = {"rows": 30, "columns": 200, "dtype": "float32", "epsilon": 1e-6, "values": values}

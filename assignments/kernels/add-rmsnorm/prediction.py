@@ -74,6 +74,10 @@ def wrong(asked: Question, reply: Json) -> Sentences | None:
     seconds, by = reply
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or by not in ("memory", "compute"):
         return form
+    try:
+        seconds = float(seconds)
+    except OverflowError:  # An integer beyond every float.
+        return form
     compute, memory = expected(asked)
     bound = max(compute, memory)
     if abs(seconds - bound) > ACCURACY * bound:

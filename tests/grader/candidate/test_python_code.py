@@ -78,6 +78,38 @@ def raises_what_cannot_be_shown(x, n, y, *, factor, shift, negate):
     raise Odd
 
 
+def says_a_number(x, n, y, *, factor, shift, negate):
+    class Odd(RuntimeError):
+        def __str__(self):
+            return 7
+
+    raise Odd
+
+
+def interrupts_when_asked(x, n, y, *, factor, shift, negate):
+    class Odd(RuntimeError):
+        def __str__(self):
+            raise KeyboardInterrupt
+
+    raise Odd
+
+
+def leaves_when_asked(x, n, y, *, factor, shift, negate):
+    class Code:
+        def __str__(self):
+            raise SystemExit
+
+    sys.exit(Code())
+
+
+def returns_what_cannot_be_touched(x, n, y, *, factor, shift, negate):
+    class Untouchable:
+        def __getattribute__(self, name):
+            raise SystemExit(3)
+
+    return Untouchable()
+
+
 def exits(x, n, y, *, factor, shift, negate):
     sys.exit(5)
 
@@ -189,6 +221,10 @@ def test_strided_tensors_of_every_float_type(run: Callable[..., contract.TestRes
         ("too_few_arguments", Verdict.RUNTIME_ERROR, "signature", "too_few_arguments(x, n, y, factor=2.5"),
         ("raises", Verdict.RUNTIME_ERROR, "exception", 'File "helper.py", line 7'),
         ("raises_what_cannot_be_shown", Verdict.RUNTIME_ERROR, "exception", "Odd"),
+        ("says_a_number", Verdict.RUNTIME_ERROR, "exception", "Odd"),
+        ("interrupts_when_asked", Verdict.RUNTIME_ERROR, "exception", "Odd"),
+        ("leaves_when_asked", Verdict.RUNTIME_ERROR, "exit", "exit code 1"),
+        ("returns_what_cannot_be_touched", Verdict.RUNTIME_ERROR, "returned", "Untouchable"),
         ("exits", Verdict.RUNTIME_ERROR, "exit", "exit code 5"),
         ("asks_for_too_much", Verdict.MEMORY_LIMIT, "memory", "4096 MiB"),
         ("no_function", Verdict.BUILD_ERROR, "not_callable", "no_function(x, n, y, factor=2.5"),

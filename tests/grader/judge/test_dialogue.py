@@ -66,6 +66,10 @@ def infinite():
     return [float("inf")]
 
 
+def huge():
+    return [10**400]
+
+
 def a_set():
     return {1, 2}
 
@@ -245,6 +249,7 @@ def test_an_exception_of_the_submission_is_a_typed_answer(plain: Bench) -> None:
         ("add", [1], Verdict.RUNTIME_ERROR, "method_signature"),
         ("big", {}, Verdict.WRONG_ANSWER, "answer_size"),
         ("infinite", {}, Verdict.WRONG_ANSWER, "answer_form"),
+        ("huge", {}, Verdict.WRONG_ANSWER, "answer_form"),
         ("a_set", {}, Verdict.WRONG_ANSWER, "answer_form"),
         ("keys", {}, Verdict.WRONG_ANSWER, "answer_form"),
         ("nested", [100], Verdict.WRONG_ANSWER, "answer_form"),

@@ -23,9 +23,9 @@ def test_messages_are_read() -> None:
     assert decode(_encoded(type="called", id=ID)) == Done(type="called", id=ID)
     built = decode(_encoded(type="built", id=ID, status=-9, log_bytes=0, artifact_bytes=3))
     assert isinstance(built, Built)
-    reply = decode(_encoded(type="reply", id=ID, value={"a\x00": ["\x1b[1mb", 1 << 80]}, raised=None))
+    reply = decode(_encoded(type="reply", id=ID, value={"a\x00": ["\x1b[1mb", 1 - (1 << 63)]}, raised=None))
     assert isinstance(reply, Reply)
-    assert reply.value == {"a\ufffd": ["b", 1 << 80]}
+    assert reply.value == {"a\ufffd": ["b", 1 - (1 << 63)]}
     failed = decode(_encoded(type="failed", id=ID, kind="exception", text="\x1b[31mred\x00", number=None))
     assert isinstance(failed, Failed)
     assert failed.text == "red\ufffd"
@@ -57,11 +57,16 @@ def test_messages_are_read() -> None:
         % (ID.encode(), b"9" * 5000),
         _encoded(type="failed", id=ID, kind="accepted", text=""),
         _encoded(type="failed", id=ID, kind="status", text="", number=1 << 31),
+        _encoded(type="failed", id=ID, kind="status", text=""),
+        _encoded(type="failed", id=ID, kind="answer_size", text="", number=None),
+        _encoded(type="failed", id=ID, kind="exception", text="", number=3),
         _encoded(type="failed", id=ID, kind="exception", text=["x"]),
         b'{"type": "reply", "id": "%b", "value": 1e999, "raised": null}' % ID.encode(),
         b'{"type": "reply", "id": "%b", "value": [-1e999], "raised": null}' % ID.encode(),
         b'{"type": "reply", "id": "%b", "value": NaN, "raised": null}' % ID.encode(),
         b'{"type": "reply", "id": "%b", "value": %b, "raised": null}' % (ID.encode(), b"[" * 99 + b"]" * 99),
+        _encoded(type="reply", id=ID, value={"a": [10**400]}, raised=None),
+        _encoded(type="reply", id=ID, value=-(1 << 63), raised=None),
         _encoded(type="reply", id=ID, value=1),
         _encoded(type="reply", id=ID, value=1, raised="ValueError"),
         _encoded(type="reply", id=ID, value=1, raised={"kind": "E", "text": "x" * 1001, "trace": ""}),

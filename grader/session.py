@@ -167,6 +167,7 @@ class _Session:
                 once=self._once,
                 holds=self._holds,
             )
+            timed.plan_ahead(context)
             public.start_ahead(context)
             loading = threading.Thread(target=_load_torch, name="solmark-torch", daemon=True)
             loading.start()  # Meanwhile C++ is compiled, or the sandbox loads its own.

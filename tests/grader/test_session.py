@@ -401,7 +401,7 @@ def test_the_assignments_faults_are_not_the_students(
 def test_an_oracle_that_hangs_ends_the_grading(
     grade: Grade, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(correctness, "TASK_SECONDS", 0.5)
+    monkeypatch.setattr(authored, "SECONDS", 0.5)
     monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.5)
     source = (folder / "task.py").read_text()
     hang = "import threading; threading.Event().wait(20); return {}"
@@ -460,8 +460,16 @@ def test_memory_that_comes_or_goes_while_a_session_runs_changes_nothing(
 ) -> None:
     # The sandbox of the timed phase starts ahead, with an arena for the ring as it was planned then.
     free = iter([5 * 4 * (1 << 15)])
-    monkeypatch.setattr(timed, "_available_bytes", lambda: next(free, later))
-    report = grade({"mine.py": PYTHON.encode()}, mode=Mode.GRADE, hardware=_hardware())
+    told: list[Event] = []
+    phases: set[Phase] = set()
+
+    def available() -> int:
+        phases.update(event.phase for event in told)
+        return next(free, later)
+
+    monkeypatch.setattr(authored, "available_bytes", available)
+    report = grade({"mine.py": PYTHON.encode()}, mode=Mode.GRADE, hardware=_hardware(), events=told)
+    assert phases == {Phase.PREPARE}  # No code of the submission had run that could take memory.
     assert report.verdict is Verdict.ACCEPTED, report.message
     assert 1 <= report.timed[0].calls <= 5
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
-from grader.judge import correctness, timed
+from grader.judge import authored, timed
 from grader.judge.client import Client
 from grader.judge.gpu import ring
 from grader.judge.gpu.device import llc_bytes
@@ -27,6 +27,12 @@ def is_timed(context: Context) -> bool:
     return compiled and bool(context.plan.calls())
 
 
+def plan_ahead(context: Context) -> None:
+    """Size the rings before code of the submission runs, which could take memory. Raises AssignmentFault."""
+    if context.mode is Mode.GRADE and is_timed(context):
+        plans(context)
+
+
 def plans(context: Context) -> Sequence[timed.Plan]:
     """Ring and bounds of every timed case, the same ones whenever asked. Raises AssignmentFault."""
     if context.timed_plans is None:
@@ -35,7 +41,7 @@ def plans(context: Context) -> Sequence[timed.Plan]:
 
 
 def _plans(context: Context) -> tuple[timed.Plan, ...]:
-    with context.watch("cost", correctness.TASK_SECONDS):
+    with context.watch("cost", authored.SECONDS):
         planned = tuple(
             timed.plan(
                 context.plan.function(case.part), case, context.hardware, device=context.sandboxes.device

@@ -122,7 +122,7 @@ class Rounds:
             self.errors = done.comparisons
         if not done.passed:
             raise CandidateFailure(Verdict.WRONG_ANSWER, _wrong(done), alive=True)
-        return done
+        return self._round(calls) if done.void else done  # A second void round is a verdict.
 
     def _per_call(self, done: Round) -> float:
         seconds = (done.seconds - self.overhead) / done.calls

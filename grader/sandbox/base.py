@@ -102,6 +102,10 @@ class Freezer(Protocol):
         """CPU time of the whole group so far, in seconds at microsecond or better resolution."""
         ...
 
+    def runnable(self) -> bool:
+        """Whether a frozen thread still has to leave its CPU, preempted just before it did."""
+        ...
+
 
 class Process(Protocol):
     """One running sandbox. Waiting has a deadline; killing goes through cgroup and pidfd, not by bare pid."""

@@ -24,6 +24,7 @@ class Cgroup2Freezer:
         self._switch = os.open(f"{folder}/cgroup.freeze", os.O_RDWR | os.O_CLOEXEC)
         self._events = os.open(f"{folder}/cgroup.events", os.O_RDONLY | os.O_CLOEXEC)
         self._stat = os.open(f"{folder}/cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
+        self._threads = os.open(f"{folder}/cgroup.threads", os.O_RDONLY | os.O_CLOEXEC)
 
     def freeze(self, timeout_seconds: float = 1.0) -> None:
         """Return once cgroup.events says frozen (or that nobody is left); raise FreezeTimeoutError else."""
@@ -41,8 +42,12 @@ class Cgroup2Freezer:
 
     def close(self) -> None:
         """Close the files."""
-        for descriptor in (self._switch, self._events, self._stat):
+        for descriptor in (self._switch, self._events, self._stat, self._threads):
             os.close(descriptor)
+
+    def runnable(self) -> bool:
+        """Whether a thread that is frozen has not left its CPU, or its place in line for one, yet."""
+        return _runnable(self._threads)
 
     def _confirmed(self) -> bool:
         text = _read(self._events)
@@ -57,6 +62,7 @@ class Cgroup1Freezer:
     def __init__(self, freezer_folder: str, cpuacct_folder: str) -> None:
         self._state = os.open(f"{freezer_folder}/freezer.state", os.O_RDWR | os.O_CLOEXEC)
         self._usage = os.open(f"{cpuacct_folder}/cpuacct.usage", os.O_RDONLY | os.O_CLOEXEC)
+        self._threads = os.open(f"{freezer_folder}/tasks", os.O_RDONLY | os.O_CLOEXEC)
 
     def freeze(self, timeout_seconds: float = 1.0) -> None:
         """Return once freezer.state reads FROZEN; raise FreezeTimeoutError else."""
@@ -73,8 +79,24 @@ class Cgroup1Freezer:
 
     def close(self) -> None:
         """Close the files."""
-        for descriptor in (self._state, self._usage):
+        for descriptor in (self._state, self._usage, self._threads):
             os.close(descriptor)
+
+    def runnable(self) -> bool:
+        """Whether a thread that is frozen has not left its CPU, or its place in line for one, yet."""
+        return _runnable(self._threads)
+
+
+def _runnable(threads: int) -> bool:
+    """Whether the kernel shows a thread of this list as running or ready to run."""
+    for thread in os.pread(threads, 1 << 20, 0).split():
+        try:
+            with open(b"/proc/%s/stat" % thread, "rb") as file:  # noqa: PTH123 (bytes, and many of them)
+                if file.read(512).rpartition(b")")[2].split()[0] == b"R":
+                    return True
+        except OSError:  # it has ended
+            continue
+    return False
 
 
 def _read(descriptor: int) -> bytes:

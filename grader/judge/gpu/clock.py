@@ -45,6 +45,7 @@ class DeviceClock(Sequencer):
     case: str = ""
     steps: dict[str, float] = field(default_factory=dict)
     rounds: int = 0
+    voids: list[int] = field(default_factory=list)
     arm_seconds: float = 60.0
     """For capturing the calls of a round."""
     fill_rate: float = 0.0
@@ -88,7 +89,7 @@ class DeviceClock(Sequencer):
         self.check_still(booked, "during the audit", GROWTH_SECONDS)
         if self.freezer is not None:
             self.freezer.thaw()
-        return Round(calls, seconds, len(slots), tuple(comparisons))
+        return Round(calls, seconds, len(slots), tuple(comparisons), self.void)
 
     def summary(self) -> str:
         """For staff: how near the device's witnesses came to their limits."""

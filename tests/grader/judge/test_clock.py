@@ -44,6 +44,9 @@ class LeakyFreezer:
     def cpu_seconds(self) -> float:
         return self._real.cpu_seconds()
 
+    def runnable(self) -> bool:
+        return False
+
 
 class StuckFreezer(LeakyFreezer):
     """Never gets the candidate to stand still."""
@@ -152,6 +155,7 @@ def test_cpu_time_used_behind_the_freezer_is_work_outside_the_clock(clock: Calla
             busy.round(CALLS, SECONDS)
     evidence = caught.value.evidence
     assert caught.value.verdict is Verdict.WORK_OUTSIDE_THE_CLOCK
+    assert len(busy.voids) == 1  # The first such round was only void.
     assert (evidence.kind, evidence.case) == ("cpu_time", "mode-6")
     assert evidence.measured is not None
     assert evidence.measured > GROWTH_SECONDS

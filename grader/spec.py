@@ -62,6 +62,7 @@ class MilestoneSpec(Model):
     """A measured solution that fixes one point of the curve from fraction to credit."""
 
     name: str = Field(min_length=1, max_length=64, description="what reached it, for instance naive")
+    name_zh: str = Field(default="", max_length=64, description="the name in Chinese")
     fraction: Annotated[float, Field(gt=0, le=1)] = Field(
         description="the measured fraction of the speed of light, above 0 and at most 1"
     )

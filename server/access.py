@@ -91,7 +91,7 @@ class Caller:
     def require(self, scope: Scope) -> None:
         """Raise `Forbidden` if a token without that scope was used."""
         if scope not in self.scopes:
-            raise Forbidden(needs=f"scope {scope}")
+            raise Forbidden(needs=f"scope {scope}", needs_zh=f"令牌权限 {scope}")
 
 
 def bearer(request: Request) -> str | None:

@@ -81,6 +81,8 @@ class Child:
     argv: Sequence[str]
     environment: Mapping[str, str]
     stdin: bytes | None = field(default=None, repr=False)
+    together: bool = False
+    """Nothing that was started before it waits for it, so that both are told to stop at once."""
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     quick_deaths: int = 0
@@ -89,6 +91,11 @@ class Child:
     def alive(self) -> bool:
         """Whether it runs."""
         return self.process is not None and self.process.poll() is None
+
+    def terminate(self) -> None:
+        """Tell it to finish, if it runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
 
     def kill(self) -> None:
         """End it at once, as the kernel would for want of memory; a supervisor then starts it again."""
@@ -112,9 +119,13 @@ class Supervisor:
         *,
         environment: Mapping[str, str] | None = None,
         stdin: bytes | None = None,
+        together: bool = False,
     ) -> Child:
-        """Start a child with this process's environment plus `environment`."""
-        child = Child(name, argv, {**os.environ, **(environment or {})}, stdin)
+        """Start a child with this process's environment plus `environment`.
+
+        `together`: it is told to stop at the same time as the child that was started before it.
+        """
+        child = Child(name, argv, {**os.environ, **(environment or {})}, stdin, together)
         self._children.append(child)
         self._spawn(child)
         return child
@@ -146,11 +157,16 @@ class Supervisor:
     def stop(self) -> None:
         """Stop all, last started first, each with time to finish; kill what does not."""
         self._stopping = True
-        for child in reversed(self._children):
+        told = False
+        for index, child in reversed(list(enumerate(self._children))):
+            if not told:
+                child.terminate()
+            told = child.together and index > 0
+            if told:
+                self._children[index - 1].terminate()
             process = child.process
-            if process is None or process.poll() is not None:
+            if process is None:
                 continue
-            process.terminate()
             try:
                 process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:

@@ -78,12 +78,12 @@ class TooManyLogins(DomainError):
 
 
 class Forbidden(DomainError):
-    """The user's role does not allow this. Detail: needs."""
+    """The user's role does not allow this. Details: needs, needs_zh."""
 
     status = 403
     code = "forbidden"
     en = "This needs the right: {needs}."
-    zh = "该操作需要权限：{needs}。"
+    zh = "该操作需要权限：{needs_zh}。"
 
 
 class CrossSite(DomainError):

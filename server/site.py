@@ -64,6 +64,7 @@ def running(settings: Settings, *, host: str, port: int | None, hardware: str = 
                 # Somebody waits at the terminal: the job returns to the queue, which is kept.
                 "SOLMARK_GRACE_SECONDS": "0.5",
             },
+            together=True,
         )
         yield Site(url, settings, supervisor)
 

@@ -99,7 +99,7 @@ def revoke_token(token_id: int, session: Db, caller: AnyCaller) -> None:
 def create_user(body: UserBody, session: Db, settings: AppSettings, user: StaffUser) -> UserOut:
     """Create a user (admins of the site)."""
     if not user.site_admin:
-        raise Forbidden(needs="admin of the site")
+        raise Forbidden(needs="admin of the site", needs_zh="网站管理员")
     created = service.create_user(
         session, settings, login=body.login, name=body.name, password=body.password, email=body.email
     )

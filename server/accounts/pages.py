@@ -15,7 +15,7 @@ from server.settings import Settings
 from server.web import forms, i18n
 from server.web.reader import PageReader
 from server.web.render import Reader, page, zone_of
-from server.web.words import N_
+from server.web.words import N_, SCOPES
 
 router = APIRouter(include_in_schema=False)
 _YEAR_SECONDS = 365 * 86400
@@ -147,6 +147,7 @@ def _account(
         secret=secret,
         fault=sentence,
         tokens=service.tokens(session, user),
+        scopes=SCOPES,
         zone=zone_of(None),
         site=settings.public_url,
         password_length=service.MIN_PASSWORD,

@@ -59,7 +59,7 @@ def courses(session: Db, user: CurrentUser) -> Items[CourseOut]:
 def create_course(body: CourseBody, session: Db, user: StaffUser) -> CourseOut:
     """Create a course (admins of the site)."""
     if not user.site_admin:
-        raise Forbidden(needs="admin of the site")
+        raise Forbidden(needs="admin of the site", needs_zh="网站管理员")
     return CourseOut.of(service.create_course(session, **body.model_dump(), by=user), Role.ADMIN)
 
 

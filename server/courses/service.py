@@ -30,6 +30,7 @@ from server.errors import Closed, Conflict, Forbidden, Invalid, NotFound, NotOpe
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _ORDER = {Role.STUDENT: 0, Role.TA: 1, Role.ADMIN: 2}
+_ROLES_ZH = {Role.STUDENT: "学生", Role.TA: "助教", Role.ADMIN: "课程管理员"}
 
 
 class Unset:
@@ -136,7 +137,9 @@ def staff_course(session: Session, slug: str, user: User, *, least: Role = Role.
     """A course in which the user has at least that role; raises `NotFound` or `Forbidden`."""
     course, role = visible_course(session, slug, user)
     if _ORDER[role] < _ORDER[least]:
-        raise Forbidden(needs=f"{least.value} of the course {slug}")
+        raise Forbidden(
+            needs=f"{least.value} of the course {slug}", needs_zh=f"课程 {slug} 的{_ROLES_ZH[least]}"
+        )
     return course
 
 

@@ -181,7 +181,7 @@ def _grade(
     told: dict[str, str] = {}
     with Live(tables.progress(submitted), console=console, auto_refresh=False, transient=True) as live:
         while not all(one.final for one in submitted) and time.monotonic() < deadline and not ended():
-            time.sleep(LOOK_SECONDS)
+            _sleep(LOOK_SECONDS, ended)
             running.supervisor.watch()
             waiting = {one.found["id"]: one for one in submitted if not one.final}
             for identity, found in staff.everything(waiting.keys()).items():
@@ -192,6 +192,12 @@ def _grade(
             for line in tables.news(submitted, told):
                 console.print(line, highlight=False)
     return submitted
+
+
+def _sleep(seconds: float, ended: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not ended():
+        time.sleep(0.1)
 
 
 def _judge(submitted: list[Submitted], console: Console) -> int:

@@ -87,7 +87,7 @@ def store_log(
 def workers(session: Db, user: StaffUser) -> Items[WorkerOut]:
     """All workers (admins of the site)."""
     if not user.site_admin:
-        raise Forbidden(needs="admin of the site")
+        raise Forbidden(needs="admin of the site", needs_zh="网站管理员")
     return Items(
         items=[
             WorkerOut(

@@ -122,7 +122,7 @@ def report(found: Own, session: Db, user: CurrentUser) -> dict[str, Any]:
 def attempts(found: Own, session: Db, user: StaffUser) -> Items[AttemptOut]:
     """All attempts at grading (staff)."""
     if not service.viewer_is_staff(session, found, user):
-        raise Forbidden(needs="staff of the course")
+        raise Forbidden(needs="staff of the course", needs_zh="该课程的教学人员")
     rows = grading.attempts(session, found)
     return Items(items=[AttemptOut.model_validate(row, from_attributes=True) for row in rows])
 

@@ -54,7 +54,7 @@ def submission_page(
     final = submission.state.is_final
     report = service.report(session, submission, staff=staff) if final else None
     milestones = [
-        charts.Line(milestone.name, milestone.fraction)
+        charts.Line(i18n.milestone_name(milestone, reader.language), milestone.fraction)
         for milestone in manifest_of(submission.version).milestones(submission.hardware)
     ]
     again = {SubmissionState.CANCELLED, SubmissionState.GRADER_ERROR}

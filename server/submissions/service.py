@@ -76,7 +76,7 @@ def create(
     role = courses.role_of(session, course, user)
     team = courses.team_of(session, course, user)
     if role is None or team is None:
-        raise Forbidden(needs=f"member of the course {course.slug}")
+        raise Forbidden(needs=f"member of the course {course.slug}", needs_zh=f"课程 {course.slug} 的成员")
     view = courses.get_assignment(session, course, name, staff=role.is_staff, now=now)
     version = courses.require_open(view, staff=role.is_staff)
     if mode not in contract.OFFERED_MODES:
@@ -154,7 +154,7 @@ def listing(
     """Submissions of the user's team, or (staff only) of all teams, newest first, of ids below `before`."""
     role = courses.role_of(session, course, user)
     if role is None or (everyone and not role.is_staff):
-        raise Forbidden(needs=f"staff of the course {course.slug}")
+        raise Forbidden(needs=f"staff of the course {course.slug}", needs_zh=f"课程 {course.slug} 的教学人员")
     team = None if everyone else courses.team_of(session, course, user)
     if team is None and not everyone:
         return []
@@ -176,7 +176,7 @@ def unfinished(session: Session, user: User, *, limit: int = 200) -> Sequence[Su
     """
     staffed = [course for course, role in courses.courses_of(session, user) if role.is_staff]
     if not staffed:
-        raise Forbidden(needs="staff of a course")
+        raise Forbidden(needs="staff of a course", needs_zh="某门课程的教学人员")
     return queries.unfinished_of_courses(session, staffed, limit)
 
 
@@ -200,7 +200,10 @@ def report(session: Session, submission: Submission, *, staff: bool) -> contract
 def cancel(session: Session, submission: Submission, *, by: User, now: datetime | None = None) -> None:
     """Stop an unfinished submission at no cost; a rejudge is stopped by staff only. Raises `WrongState`."""
     if submission.reason is Reason.REJUDGE and not viewer_is_staff(session, submission, by):
-        raise Forbidden(needs=f"staff of the course {submission.course.slug}")
+        raise Forbidden(
+            needs=f"staff of the course {submission.course.slug}",
+            needs_zh=f"课程 {submission.course.slug} 的教学人员",
+        )
     grading.cancel(session, submission, by=by, now=now)
 
 
@@ -217,7 +220,10 @@ def rerun(
         grading.rerun(session, submission, by=by, reason=Reason.REJUDGE, now=now)
         return
     if submission.state is SubmissionState.DONE:
-        raise Forbidden(needs=f"staff of the course {submission.course.slug}")
+        raise Forbidden(
+            needs=f"staff of the course {submission.course.slug}",
+            needs_zh=f"课程 {submission.course.slug} 的教学人员",
+        )
     queries.lock_team(session, submission.team)
     _require_quota(
         session, settings, submission.assignment, submission.course, submission.team, submission.user,

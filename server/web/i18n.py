@@ -16,6 +16,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from grader.contract import Text
+from grader.spec import MilestoneSpec
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "zh": "中文"}
 """Language code to its own name."""
@@ -63,6 +64,11 @@ def localized(text: Text | None, language: str) -> str:
     if text is None:
         return ""
     return text.zh if language == "zh" else text.en
+
+
+def milestone_name(milestone: MilestoneSpec, language: str) -> str:
+    """What a milestone is called, in English where its author gave no Chinese name."""
+    return milestone.name_zh if language == "zh" and milestone.name_zh else milestone.name
 
 
 def moment(value: datetime, language: str, zone: tzinfo) -> str:

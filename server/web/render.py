@@ -182,6 +182,7 @@ def _environment(language: str) -> Environment:
         static=static,
         title=lambda thing: thing.title_zh if language == "zh" else thing.title_en,
         localized=lambda text: i18n.localized(text, language),
+        milestone_name=lambda milestone: i18n.milestone_name(milestone, language),
         moment=lambda value, zone: i18n.moment(value, language, zone),
         distance=lambda value: i18n.distance(value, datetime.now(UTC), language),
         outcome=outcome,

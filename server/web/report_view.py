@@ -47,11 +47,11 @@ def helpers(reader: Reader) -> dict[str, Any]:
             [group.seconds for group in groups], reader.gettext("Where the time went")
         ),
         "strip": lambda case: strip(reader, case),
-        "value_text": lambda measure: quantity(measure, measure.value),
+        "value_text": lambda measure: quantity(reader, measure, measure.value),
         "interval_text": lambda measure: (
-            f"{quantity(measure, measure.low)} – {quantity(measure, measure.high)}"
+            f"{quantity(reader, measure, measure.low)} – {quantity(reader, measure, measure.high)}"
         ),
-        "bound_text": lambda measure: quantity(measure, measure.bound),
+        "bound_text": lambda measure: quantity(reader, measure, measure.bound),
     }
 
 
@@ -110,13 +110,16 @@ def strip(reader: Reader, case: TimedResult) -> Markup:
     return charts.strip(case.rounds, None, label)
 
 
-def quantity(measure: Measure, value: float | None) -> str:
+def quantity(reader: Reader, measure: Measure, value: float | None) -> str:
     """A value of a measure with its unit; seconds with an SI prefix."""
     if value is None:
         return "–"
     if measure.unit == "s":
         return charts.seconds_text(value)
-    return percent(value) if measure.unit == "1" else f"{value:.4g} {measure.unit}"
+    if measure.unit == "1":
+        return percent(value)
+    unit = words.UNITS.get(measure.unit)
+    return f"{value:.4g} {measure.unit if unit is None else reader.gettext(unit)}"
 
 
 def _sums(report: Report) -> dict[Phase, float]:

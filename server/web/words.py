@@ -154,6 +154,16 @@ ROLES: Mapping[str, str] = {
     "admin": N_("course admin"),
 }
 
+SCOPES: Mapping[str, str] = {
+    "read": N_("read"),
+    "submit": N_("submit"),
+    "staff": N_("staff's work"),
+}
+"""Rights of an API token."""
+
+UNITS: Mapping[str, str] = {"cycles": N_("cycles")}
+"""Units of simulated quantities; one that is not here is a symbol and keeps its name."""
+
 NODE_STATES: Mapping[str, Word] = {
     "active": Word(N_("Active"), "good", "✓"),
     "paused": Word(N_("Paused"), "warn", "–"),

@@ -70,6 +70,7 @@ def stored_key(report_sha256: str) -> str:
     return f"solmark:stored:{report_sha256}"
 
 
+HARDWARE_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -202,7 +203,7 @@ class SourceFile(Wire):
 class Target(Wire):
     """Where a job runs: a hardware class (`cpu`, `h200`, ...) and a number of its devices."""
 
-    hardware: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
+    hardware: str = Field(pattern=HARDWARE_PATTERN)
     devices: int = Field(default=1, ge=1, le=64)
 
 

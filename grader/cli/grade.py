@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
 import time
@@ -24,6 +25,7 @@ from grader.assignment import Assignment, AssignmentError, available, find, load
 from grader.cli import exit_codes, report_view
 from grader.cli.language import current, pick, say
 from grader.contract import (
+    HARDWARE_PATTERN,
     MAX_FILE_BYTES,
     MAX_FILES,
     OFFERED_MODES,
@@ -35,6 +37,7 @@ from grader.contract import (
     SourceFile,
     Target,
 )
+from grader.judge.messages import clean
 from grader.messages import text as sentence
 
 LOCAL_LEASE_SECONDS = 3600.0
@@ -62,6 +65,10 @@ def command(
     errors = Console(stderr=True)
     if mode not in OFFERED_MODES:
         raise _usage(errors, f"--mode: {say(sentence('unsupported_mode', mode=mode.value))}")
+    if not re.fullmatch(HARDWARE_PATTERN, hardware):
+        raise _usage(
+            errors, f"--hardware {hardware[:80]!r}: " + pick("no hardware class", "没有这个硬件类别")
+        )
     contents = _read(files, errors)
     folder = _assignment(assignment, errors)
     seed_bytes = _seed(seed, errors)
@@ -79,7 +86,7 @@ def command(
 
 
 def _usage(errors: Console, message: str) -> typer.Exit:
-    errors.print(message, style="red", markup=False, highlight=False)
+    errors.print(clean(message), style="red", markup=False, highlight=False)
     return typer.Exit(exit_codes.USAGE)
 
 
@@ -97,12 +104,22 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
             data = path.read_bytes()
         except OSError as error:
             raise _usage(errors, f"{path}: " + _os_error(error)) from error
+        if not _encodable(path.name):
+            raise _usage(errors, f"{path}: " + pick("the name is not UTF-8", "文件名不是 UTF-8 编码"))
         if path.name in contents:
             raise _usage(errors, f"{path.name}: " + pick("given twice", "出现了两次"))
         contents[path.name] = data
     if len(contents) > MAX_FILES:
         raise _usage(errors, pick(f"At most {MAX_FILES} files are taken.", f"最多接受 {MAX_FILES} 个文件。"))
     return contents
+
+
+def _encodable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _os_error(error: OSError) -> str:
@@ -113,6 +130,8 @@ def _os_error(error: OSError) -> str:
 def _assignment(name: str, errors: Console) -> Assignment:
     try:
         folder = find(name)
+    except OSError as error:
+        raise _usage(errors, f"{name[:80]}: " + _os_error(error)) from error
     except AssignmentError as error:
         known = ", ".join(sorted(available()))
         chinese = f"{name}：找不到这个作业。现有：{known or '无'}"
@@ -167,7 +186,7 @@ def _grade(
     console: Console | None,
 ) -> Report:
     from grader import session
-    from grader.hardware.profile import HardwareError
+    from grader.hardware.profile import CalibrationError, HardwareError
     from grader.hardware.profile import load as load_hardware
     from grader.sandbox import registry
     from grader.sandbox.base import SandboxError
@@ -181,6 +200,10 @@ def _grade(
         profile = load_hardware(job.target.hardware)
     except SandboxError as error:
         errors.print(str(error), style="red", markup=False, highlight=False)
+        raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
+    except CalibrationError as error:
+        title = pick("", "本机的校准数据无法使用。\n")
+        errors.print(clean(title + str(error)), style="red", markup=False, highlight=False)
         raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
     except HardwareError as error:
         title = pick("", f"--hardware {job.target.hardware}：无法使用这个硬件类别。\n")

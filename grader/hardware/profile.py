@@ -30,6 +30,10 @@ class HardwareError(ValueError):
     """There is no such hardware class, or its profile or calibration cannot be used; the text says why."""
 
 
+class CalibrationError(HardwareError):
+    """This machine's calibration cannot be used: the machine's trouble, not that of who names a class."""
+
+
 class Model(BaseModel):
     """Immutable, no unknown keys, no coercion."""
 
@@ -188,14 +192,19 @@ def read_calibration(hardware_class: str) -> Calibration | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise HardwareError(f"{path}: {error}") from error
+        raise _damaged(path, error.strerror if isinstance(error, OSError) else "not text") from error
     try:
         calibration = Calibration.model_validate_json(text)
     except ValidationError as error:
-        raise HardwareError(f"{path} is damaged; delete it and run `solmark calibrate`: {error}") from error
+        fault = error.errors()[0]
+        raise _damaged(path, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}".strip(": ")) from error
     if calibration.hardware != base:
-        raise HardwareError(f"{path} was made for {calibration.hardware!r}, not for {base!r}")
+        raise CalibrationError(f"{path} was made for {calibration.hardware!r}, not for {base!r}")
     return calibration
+
+
+def _damaged(path: Path, why: str | None) -> CalibrationError:
+    return CalibrationError(f"{path} is damaged ({why}): delete it and run `solmark calibrate`")
 
 
 def load(hardware_class: str, *, cores: int | None = None) -> Hardware:

@@ -90,8 +90,8 @@ class Sequencer:
     def check_still(self, booked: float, when: str, limit: float = GROWTH_SECONDS) -> None:
         """Void the round if the frozen candidate has used CPU time since `freeze`.
 
-        Raises IntegrityFailure the second time in a case: a void round gains nobody anything, and such trouble of
-        the machine's own is rare.
+        Raises IntegrityFailure the second time in a case: a void round gains nobody anything, and such
+        trouble of the machine's own is rare.
         """
         if self.freezer is None:
             return

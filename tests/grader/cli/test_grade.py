@@ -81,7 +81,10 @@ def test_usage_errors_are_said_in_chinese() -> None:
         (("kernels/add-rmsnorm", __file__, "--mode", "memcheck"), "`test` or `grade`"),
         (("kernels/add-rmsnorm", ROOT), "regular file"),
         (("kernels/add-rmsnorm", __file__, "--hardware", "h900"), "h900"),
+        (("kernels/add-rmsnorm", __file__, "--hardware", "../../x"), "../../x"),
         (("kernels/add-rmsnorm", __file__, "--sandbox", "cardboard"), "cardboard"),
+        (("k" * 5000, __file__), "kkk"),
+        (("nope\x1b[31m.py", __file__), "nope.py"),
     ],
 )
 def test_wrong_usage_says_what_to_change(arguments: tuple[str | Path, ...], hint: str) -> None:

@@ -21,6 +21,8 @@ MAX_ARCHIVE_BYTES = MAX_BYTES + MAX_FILES * 1024 + (1 << 20)
 MAX_NAME = 200
 
 _SKIPPED = {"__pycache__"}
+_BLOCK = tarfile.BLOCKSIZE
+_OTHER_FORM = "not the canonical form; something was added to it or changed"
 
 
 class ArchiveError(ValueError):
@@ -84,11 +86,8 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in sorted(files.items()):
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            member.mode = 0o644
             try:
-                archive.addfile(member, io.BytesIO(content))
+                archive.addfile(_header(name, len(content)), io.BytesIO(content))
             except ValueError as error:
                 raise ArchiveError(f"{name}: {error}") from error
     return buffer.getvalue()
@@ -116,30 +115,68 @@ def unpack(archive: bytes, folder: Path) -> None:
 
 
 def read(archive: bytes) -> dict[str, bytes]:
-    """Contents by name. Raises ArchiveError for anything that `pack` would not have written."""
+    """Contents by name. Raises ArchiveError for anything that `pack` would not have written.
+
+    Every header is compared with the one that `pack` would write before a byte of content is read, so nothing
+    in it (a sparse map, an extended header, a size) is ever obeyed.
+    """
     if len(archive) > MAX_ARCHIVE_BYTES:
         raise ArchiveError(f"{len(archive)} bytes; a bundle has at most {MAX_ARCHIVE_BYTES}")
     files: dict[str, bytes] = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
-            for member in opened:
-                if len(files) >= MAX_FILES:
-                    raise ArchiveError(f"more than {MAX_FILES} files")
-                if member.type != tarfile.REGTYPE:
-                    raise ArchiveError(f"{member.name!r} is not a plain file")
-                if problem := name_problem(member.name):
-                    raise ArchiveError(f"{member.name!r}: {problem}")
-                if member.name in files:
-                    raise ArchiveError(f"{member.name!r} is there twice")
-                content = opened.extractfile(member)
-                files[member.name] = content.read() if content is not None else b""
-    except (tarfile.TarError, UnicodeError, OverflowError, EOFError) as error:
-        raise ArchiveError(f"not a bundle: {error}") from error
+    start = total = 0
+    while (header := archive[start : start + _BLOCK]).strip(b"\0"):
+        if len(files) >= MAX_FILES:
+            raise ArchiveError(f"more than {MAX_FILES} files")
+        name, size = _member(header)
+        if name in files:
+            raise ArchiveError(f"{name!r} is there twice")
+        if files and name < next(reversed(files)):
+            raise ArchiveError(f"{name!r} is out of order: {_OTHER_FORM}")
+        total += size
+        if total > MAX_BYTES:
+            raise ArchiveError(f"{total} bytes of files; a bundle has at most {MAX_BYTES}")
+        begin, end = start + _BLOCK, start + _BLOCK + size
+        start = end + -size % _BLOCK
+        if start > len(archive):
+            raise ArchiveError(f"not a bundle: it ends within {name!r}")
+        if archive[end:start].strip(b"\0"):
+            raise ArchiveError(f"{name!r} is followed by something else: {_OTHER_FORM}")
+        files[name] = archive[begin:end]
     if not files:
         raise ArchiveError("not a bundle: it has no files")
-    if pack(files) != archive:
-        raise ArchiveError("not a bundle in the canonical form: something was added to it or changed")
+    whole = start + 2 * _BLOCK
+    whole += -whole % tarfile.RECORDSIZE
+    if len(archive) != whole or archive[start:].strip(b"\0"):
+        raise ArchiveError(f"its end is not that of a bundle: {_OTHER_FORM}")
     for name in files:
         if any(parent.as_posix() in files for parent in PurePosixPath(name).parents):
             raise ArchiveError(f"{name!r} lies in a folder that is a file as well")
     return files
+
+
+def _member(header: bytes) -> tuple[str, int]:
+    """Name and size in a header that `pack` would have written. Raises ArchiveError for any other."""
+    try:
+        member = tarfile.TarInfo.frombuf(header, "ascii", "strict")
+    except (tarfile.TarError, ValueError) as error:
+        raise ArchiveError(f"not a bundle: {error}") from error
+    if member.type != tarfile.REGTYPE:
+        raise ArchiveError(f"{member.name!r} is not a plain file")
+    if problem := name_problem(member.name):
+        raise ArchiveError(f"{member.name!r}: {problem}")
+    if not 0 <= member.size <= MAX_BYTES:
+        raise ArchiveError(f"{member.name!r} says that it has {member.size} bytes; at most {MAX_BYTES} do")
+    try:
+        same = _header(member.name, member.size).tobuf(tarfile.USTAR_FORMAT, "ascii", "strict") == header
+    except ValueError as error:
+        raise ArchiveError(f"{member.name!r}: {error}") from error
+    if not same:
+        raise ArchiveError(f"{member.name!r} has a header of another kind: {_OTHER_FORM}")
+    return member.name, member.size
+
+
+def _header(name: str, size: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    member.mode = 0o644
+    return member

@@ -6,6 +6,7 @@ evaluates a manifest) calls it.
 
 import difflib
 import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Sequence
@@ -188,10 +189,16 @@ def _read(root: Path, name: str, model: type[Checked]) -> tuple[Checked | None, 
         document = tomllib.loads(content.decode("utf-8"))
     except FileNotFoundError:
         return None, []  # `file_faults` has said so.
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        return None, [Fault(name, "", f"cannot be read: {error.strerror}", "a plain file is needed")]
+    except UnicodeDecodeError as error:
         return None, [Fault(name, "", f"cannot be read: {error}", "save it as UTF-8")]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         return None, [Fault(name, "", f"is not TOML: {error}")]
+    try:
+        json.dumps(document, default=str)
+    except (ValueError, RecursionError) as error:  # An integer of thousands of digits, for instance.
+        return None, [Fault(name, "", f"has a value that JSON has not: {error}")]
     try:
         return repair.validate(model, document), from_dates(document, name)
     except ValidationError as error:

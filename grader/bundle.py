@@ -87,7 +87,11 @@ def read(source: bytes | Path, folder: Path, digest: str | None = None) -> Assig
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         archive.unpack(content, scratch / "bundle")
-        assignments.load(scratch / "bundle")
+        try:
+            assignments.load(scratch / "bundle")
+        except AssignmentError as error:
+            # The scratch folder's name means nothing to whoever reads this, and is nobody's business.
+            raise AssignmentError("bundle", error.faults) from None
         if folder.exists():
             raise FileExistsError(f"{folder} exists")
         (scratch / "bundle").rename(folder)

@@ -183,7 +183,38 @@ def test_a_folder_that_changed_since_it_was_read_is_refused(folder: Path) -> Non
         bundle.make(assignment)
 
 
+def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """The header alone: what it announces does not follow."""
+    info = member(name, kind)
+    info.size = size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def sparse(size: int) -> bytes:
+    """An old GNU sparse member: 1 KiB that says it is `size` bytes of file."""
+    block = bytearray(header("task.py", 0, tarfile.GNUTYPE_SPARSE))
+    block[483:495] = b"%011o\0" % size
+    block[148:156] = b"        "
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block) + bytes(10240)
+
+
+def pax(**headers: str) -> bytes:
+    info = member("task.py")
+    info.pax_headers = headers
+    return tar((info, b"x"))
+
+
 HOSTILE = {
+    "sparse": sparse(1 << 40),
+    "sparse, pax": pax(**{"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "9" * 15}),
+    "pax size": pax(size="9" * 15),
+    "pax comment": pax(comment="x"),
+    "long name": header("././@LongLink", 1 << 40, tarfile.GNUTYPE_LONGNAME) + bytes(10240),
+    "too large": header("task.py", 1 << 40) + bytes(10240),
+    "negative": header("task.py", -1) + bytes(10240),
+    "many large": header("a.py", 200 << 20) + bytes(200 << 20) + header("b.py", 200 << 20),
+    "owner": tar((member("task.py"), b"x")).replace(b"0000644", b"0000600"),
     "nothing": b"",
     "text": b"hello",
     "zeros": bytes(10240),
@@ -209,9 +240,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_refused_and_leaves_nothing(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ArchiveError):
+    with pytest.raises(ArchiveError) as raised:
         bundle.read(HOSTILE[name], tmp_path / "nest" / "copy")
     assert list(tmp_path.rglob("*")) == [tmp_path / "nest"]
+    assert str(tmp_path) not in str(raised.value)
 
 
 def test_a_changed_or_cut_archive_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -227,9 +259,18 @@ def test_a_changed_or_cut_archive_is_refused(folder: Path, tmp_path: Path) -> No
 
 def test_an_archive_of_a_faulty_assignment_leaves_nothing(folder: Path, tmp_path: Path) -> None:
     made = bundle.make(load(folder))
-    content = {**archive.read(made.archive), "assignment.toml": b"id = 1"}
-    with pytest.raises(AssignmentError):
-        bundle.read(archive.pack(content), tmp_path / "nest" / "copy")
+    content = archive.read(made.archive)
+    toml = content.pop("assignment.toml")
+    for change in (
+        {"assignment.toml": b"id = 1"},
+        {"assignment.toml/file": toml},
+        {"assignment.toml": b"weight = " + b"9" * 5000 + b"\n" + toml},
+        {"assignment.toml": b"weight = 0x" + b"f" * 5000 + b"\n" + toml},
+        {"assignment.toml": b"weight = " + b"[" * 5000},
+    ):
+        with pytest.raises(AssignmentError) as raised:
+            bundle.read(archive.pack(content | change), tmp_path / "nest" / "copy")
+        assert str(tmp_path) not in str(raised.value)
     assert list((tmp_path / "nest").iterdir()) == []
 
 

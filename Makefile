@@ -45,6 +45,10 @@ attacks: venv ## Try every cheat of tests/attacks against the judge
 hostile: venv ## Run every hostile program of tests/hostile in the sandbox
 	@HOSTILE=all $(BIN)/python -m pytest tests/hostile $(PYTEST_ARGS)
 
+.PHONY: check
+check: venv ## Hold every assignment against all of its solutions, right and wrong
+	@$(BIN)/solmark check --all
+
 .PHONY: lint
 lint: venv ## Format and check style, types and import rules
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix . && $(BIN)/mypy && $(BIN)/lint-imports

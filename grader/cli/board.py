@@ -11,6 +11,9 @@ from rich.table import Table
 from grader.cli.client import session
 from grader.cli.language import pick
 
+NARROW, WIDE = 90, 110
+"""Columns of a terminal below which the board leaves out when something was submitted, and the machine."""
+
 
 def command(
     assignment: Annotated[str, typer.Argument(help="Name such as kernels/add-rmsnorm.")],
@@ -31,15 +34,19 @@ def command(
         console.print(pick("Nobody stands on this board yet.", "榜单上还没有人。"))
         return
     table = Table(title=f"{assignment} · {board['hardware']}")
-    for column in (("rank", "名次"), ("name", "名称"), ("speed of light", "光速占比"), ("interval", "区间"),
-                   ("hardware", "硬件"), ("submitted", "提交时间")):  # fmt: skip
-        table.add_column(pick(*column), overflow="fold")
+    columns = [("rank", "名次"), ("name", "名称"), ("speed of light", "光速占比"), ("interval", "区间"),
+               ("submitted", "提交时间"), ("hardware", "硬件")]  # fmt: skip
+    # A narrow terminal keeps names whole and does without the last columns.
+    shown = columns[: 4 if console.width < NARROW else 5 if console.width < WIDE else 6]
+    for column in shown:
+        table.add_column(pick(*column), overflow="fold", no_wrap=column[0] not in {"name", "hardware"})
     ranks = [entry["rank"] for entry in entries]
     for entry in entries:
         shared = "=" if ranks.count(entry["rank"]) > 1 else ""
-        table.add_row(
+        cells = (
             f"{shared}{entry['rank']}", escape(entry["name"]), f"{entry['fraction']:.1%}",
-            f"{entry['low']:.1%} – {entry['high']:.1%}", escape(entry["hardware_name"] or entry["hardware"]),
-            entry["submitted"][:16].replace("T", " "),
+            f"{entry['low']:.1%} – {entry['high']:.1%}", entry["submitted"][:16].replace("T", " "),
+            escape(entry["hardware_name"] or entry["hardware"]),
         )  # fmt: skip
+        table.add_row(*cells[: len(shown)])
     console.print(table)

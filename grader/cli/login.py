@@ -4,7 +4,6 @@ import os
 import sys
 from typing import Annotated, NoReturn
 
-import click
 import typer
 from rich.console import Console
 
@@ -84,7 +83,7 @@ def _read_secret(label: str, errors: Console) -> str:
 def _ask(label: str, errors: Console, *, hidden: bool = False) -> str:
     try:
         return str(typer.prompt(label, hide_input=hidden, err=True))
-    except click.Abort:
+    except typer.Abort:
         errors.print()
         errors.print(pick("Cancelled.", "已取消。"))
         raise typer.Exit(INTERRUPTED) from None

@@ -1,8 +1,10 @@
 """Entry point of the `solmark` command: one typer app, one file per subcommand."""
 
 import typer
+from typer import rich_utils
 
 from grader.cli import board, calibrate, check, doctor, grade, login, new, status, submit
+from grader.cli.language import pick
 
 app = typer.Typer(
     name="solmark",
@@ -10,6 +12,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
+
+
+@app.callback(help=app.info.help)
+def _localize() -> None:
+    """What typer itself says when a command is interrupted."""
+    rich_utils.ABORTED_TEXT = pick("Aborted.", "已中止。")
+
 
 app.command("grade", help="Grade files against an assignment on this machine.")(grade.command)
 app.command("check", help="Check an author's assignment: solutions, bound, tolerances, pages.")(check.command)

@@ -11,6 +11,8 @@ from grader.cli.client import ALIVE, Client, ClientError, UnreachableError
 from grader.cli.language import current, pick
 from grader.contract import ContractError, Report, Verdict, read
 
+NARROW = 96
+"""Columns of a terminal below which a list leaves out when something was submitted."""
 GRADED = frozenset({"done", "grader_error"})
 STATES = {
     "queued": ("in the queue", "排队中"),
@@ -127,14 +129,17 @@ def show(submission: dict[str, Any], report: dict[str, Any] | None, console: Con
 def table(submissions: list[dict[str, Any]], console: Console) -> None:
     """A list of submissions, newest first."""
     view = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-    for en, zh in (
+    columns = [
         ("id", "编号"), ("assignment", "作业"), ("result", "结果"), ("light", "光速"), ("points", "分数"),
         ("submitted", "提交时间"),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    if console.width < NARROW:  # The order tells which is newer.
+        columns.pop()
+    for en, zh in columns:
         view.add_column(pick(en, zh), no_wrap=en != "result")
     for one in submissions:
         fraction, points = one["fraction"], one["points"]
-        view.add_row(
+        cells = (
             one["id"],
             one["assignment"],
             outcome_name(one),
@@ -142,4 +147,5 @@ def table(submissions: list[dict[str, Any]], console: Console) -> None:
             "–" if points is None else f"{points:g}",
             str(one["created"])[5:16].replace("T", " "),
         )
+        view.add_row(*cells[: len(columns)])
     console.print(view)

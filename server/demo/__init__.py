@@ -54,7 +54,7 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
                 raise
             code = INTERRUPTED  # Ctrl-C reached a child too, which failed for that.
     if code == INTERRUPTED:
-        console.print("Stopped: submissions that are not graded stay in the queue.")
+        console.print("Stopped: what is not graded stays in the queue, for the next start.")
     return code
 
 
@@ -83,6 +83,8 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
                 if not ended()
             }
             staff = stack.enter_context(Student(running.url, ASSISTANT, passwords[ASSISTANT]))
+            if left := staff.unfinished():
+                console.print(f"{left} submissions of an earlier run are graded first", highlight=False)
             submitted = _grade(submissions, people, staff, running, console, ended)
         if ended():
             return INTERRUPTED

@@ -101,6 +101,12 @@ class Student:
             query["after"] = page["next"]
         return found
 
+    def unfinished(self) -> int:
+        """How many of the course's newest submissions wait or run, as its staff see them."""
+        query = {"everyone": True, "limit": PAGE}
+        found = _json(self._client.get(f"courses/{COURSE}/submissions", params=query))
+        return sum(not item["final"] for item in found["items"])
+
     def close(self) -> None:
         """Close the connection."""
         self._client.close()

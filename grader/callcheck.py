@@ -100,6 +100,8 @@ def scalar_problems(scalars: Mapping[str, object], tensors: Sequence[Tensor]) ->
             yield f"scalar {name!r} has no name of its own", "right is a name that no tensor has"
         if not isinstance(value, bool | int | float):
             yield f"scalar {name!r} is {describe(value)}", "right is a boolean or a number"
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield f"scalar {name!r} is {value}", "right is a finite number"
         elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             yield f"scalar {name!r} is {value}", "right is a number of at most 64 bits"
 

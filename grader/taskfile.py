@@ -3,6 +3,7 @@
 import importlib.util
 import itertools
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,7 +43,9 @@ def load(root: Path, spec: Spec, digest: str) -> Parts:
     try:
         source = (root / FILE).read_text("utf-8")
         exec(compile(source, str(root / FILE), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise  # A signal; in any other thread the file raised it itself.
         for loaded in [entry for entry in sys.modules if entry.split(".")[0] == package]:
             del sys.modules[loaded]
         raise AssignmentError(spec.id, [raised(error, root)]) from error

@@ -97,9 +97,20 @@ def compare_slot(
 ) -> list[Comparison]:
     """Compare every output and inout of one call; `tolerances` by output name, `*` for the rest.
 
-    Raises `AuditError` if the oracle leaves out an output, or gives one of a wrong shape or with a NaN.
+    Raises `AuditError` if the oracle leaves out an output, gives one that the task does not have, or one that
+    is no tensor, of a wrong shape or with a NaN.
     """
+    import torch
+
     results = []
+    written = [tensor.name for tensor in outputs(tensors)]
+    returned: Mapping[str, object] = expected  # Whatever its type says, authors wrote it.
+    for name, value in returned.items():
+        if name not in written:
+            raise AuditError(f"the oracle returned {name!r}; the outputs are {', '.join(written)}")
+        if not isinstance(value, torch.Tensor):
+            kind = f"{type(value).__module__}.{type(value).__name__}"
+            raise AuditError(f"the oracle's {name!r} is a {kind}; a torch tensor is needed")
     for tensor in outputs(tensors):
         if tensor.name not in expected:
             raise AuditError(f"the oracle returned no {tensor.name!r}")

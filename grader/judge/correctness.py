@@ -1,27 +1,20 @@
 """One correctness case: fill, poison, call, and compare with the oracle from the judge's own inputs."""
 
 import time
-import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 from grader.contract import FirstWrong, TestResult, Text, Verdict
+from grader.judge import authored
 from grader.judge.arena import Arena, same_bits, snapshot
-from grader.judge.audit import AuditError, Comparison, compare_slot
+from grader.judge.audit import Comparison
+from grader.judge.authored import Watch
 from grader.judge.client import Client
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.layout import LayoutError, SlotLayout, plan, slot_bytes
 from grader.messages import text
-from grader.task import Case, FunctionTask, Params, Scalar, Slot, Tensor, outputs
-
-TASK_SECONDS = 30.0
-"""For one call of the assignment's own functions."""
-
-Watch = Callable[[str, float], AbstractContextManager[None]]
-"""(function of the assignment, seconds): see `supervisor.Supervisor.watch`."""
-Result = TypeVar("Result")
+from grader.task import Case, FunctionTask, Slot, outputs
 
 
 @dataclass(frozen=True)
@@ -35,33 +28,33 @@ class CaseRun:
 def arena_bytes(task: FunctionTask, case: Case, watch: Watch) -> int:
     """Bytes that a case needs in the arena. Raises AssignmentFault."""
     try:
-        return slot_bytes(_tensors(task, case.params, watch))
+        return slot_bytes(authored.tensors(task, case, watch))
     except LayoutError as error:
         raise AssignmentFault("tensors", str(error)) from error
 
 
-def signature(entry: str, task: FunctionTask, params: Params, watch: Watch) -> str:
+def signature(entry: str, task: FunctionTask, case: Case, watch: Watch) -> str:
     """How the function is called, for a message: `solve(x, out, *, eps=1e-06)`."""
-    names = [tensor.name for tensor in _tensors(task, params, watch)]
-    scalars = [f"{name}={value!r}" for name, value in _scalars(task, params, watch).items()]
+    names = [tensor.name for tensor in authored.tensors(task, case, watch)]
+    scalars = [f"{name}={value!r}" for name, value in authored.scalars(task, case, watch).items()]
     return f"{entry}({', '.join([*names, *scalars])})"
 
 
 def rehearse(task: FunctionTask, case: Case, seed: int, *, watch: Watch) -> None:
     """Fill, oracle and comparison of one case with no candidate in it. Raises AssignmentFault."""
     arena_bytes(task, case, watch)
-    tensors = _tensors(task, case.params, watch)
+    tensors = authored.tensors(task, case, watch)
     (slot,) = plan(tensors, 1)
     image = Arena(slot.end)
     try:
         image.prepare([slot])
         mine = image.tensors(slot)
         given = {tensor.name: mine[tensor.name] for tensor in tensors if tensor.role != "out"}
-        _guard("fill", watch, lambda: task.fill(case.params, [given], [seed]))
+        authored.guard("fill", case, lambda: task.fill(case.params, [given], [seed]), watch)
         inputs = snapshot(given)
-        expected = _guard("oracle", watch, lambda: task.oracle(case.params, inputs))
+        expected = authored.guard("oracle", case, lambda: task.oracle(case.params, inputs), watch)
         found = snapshot({tensor.name: mine[tensor.name] for tensor in outputs(tensors)})
-        _compare(tensors, found, expected, case)  # Outputs hold the poison, so that all of it is run.
+        authored.compare(tensors, found, expected, case)  # Outputs hold the poison, so that all of it is run.
     finally:
         image.close()
 
@@ -80,7 +73,7 @@ def run(
 
     All that the candidate does ends in the result. Raises AssignmentFault and SandboxError.
     """
-    tensors = _tensors(task, case.params, watch)
+    tensors = authored.tensors(task, case, watch)
     (slot,) = plan(tensors, 1)
     image = Arena(slot.end)  # The judge's own copy of what the candidate gets; never shared.
     begin = time.monotonic()
@@ -131,13 +124,13 @@ def _attempt(
     image.prepare([slot])
     mine = image.tensors(slot)
     given = {tensor.name: mine[tensor.name] for tensor in tensors if tensor.role != "out"}
-    _guard("fill", watch, lambda: task.fill(case.params, [given], [seed]))
+    authored.guard("fill", case, lambda: task.fill(case.params, [given], [seed]), watch)
     client.memory.bytes()[slot.start : slot.end].copy_(image.bytes()[slot.start : slot.end])
     client.bind(
         [slot],
-        _scalars(task, case.params, watch),
+        authored.scalars(task, case, watch),
         entry=entry,
-        signature=signature(entry, task, case.params, watch),
+        signature=signature(entry, task, case, watch),
     )
     client.call(0, time.monotonic() + call_seconds)
     for _, name in client.memory.disturbed([slot]):
@@ -148,23 +141,12 @@ def _attempt(
             return text("input_modified", name=tensor.name), []
     found = snapshot({tensor.name: shared[tensor.name] for tensor in outputs(tensors)})
     inputs = snapshot(given)
-    expected = _guard("oracle", watch, lambda: task.oracle(case.params, inputs))
-    comparisons = _compare(tensors, found, expected, case)
+    expected = authored.guard("oracle", case, lambda: task.oracle(case.params, inputs), watch)
+    comparisons = authored.compare(tensors, found, expected, case)
     failed = next((comparison for comparison in comparisons if not comparison.passed), None)
     if failed is None:
         return None, comparisons
-    return _explained(task, case, snapshot(given), expected, found, _reason(failed)), comparisons
-
-
-def _compare(tensors: Sequence[Tensor], found: Slot, expected: Slot, case: Case) -> list[Comparison]:
-    if not isinstance(expected, Mapping):
-        raise AssignmentFault("oracle", f"returned {type(expected).__name__}; a dict of outputs is needed")
-    try:
-        return compare_slot(tensors, found, expected, case.tolerance)
-    except AuditError as error:
-        raise AssignmentFault("oracle", str(error)) from error
-    except Exception as error:
-        raise AssignmentFault("oracle", traceback.format_exc()) from error
+    return _explained(task, case, snapshot(given), expected, found, _reason(failed), watch), comparisons
 
 
 def _reason(failed: Comparison) -> Text:
@@ -192,36 +174,24 @@ def _reason(failed: Comparison) -> Text:
 
 
 def _explained(
-    task: FunctionTask, case: Case, inputs: Slot, expected: Slot, found: Slot, reason: Text
+    task: FunctionTask, case: Case, inputs: Slot, expected: Slot, found: Slot, reason: Text, watch: Watch
 ) -> Text:
     """The reason with the author's hint behind it. A hint that fails is left out: it decides nothing."""
-    if task.explain is None:
+    explain = task.explain
+    if explain is None:
         return reason
-    hint: tuple[str, str] | None = None
-    with suppress(Exception):
-        hint = task.explain(case.params, inputs, expected, found)
-    if hint is None:
-        return reason
-    en, zh = hint
-    return Text(code=reason.code, en=f"{reason.en} {en}"[:8192], zh=f"{reason.zh}{zh}"[:8192])
+
+    def explained() -> Text:
+        hint = explain(case.params, inputs, expected, found)
+        if hint is None:
+            return reason
+        en, zh = hint
+        return Text(code=reason.code, en=f"{reason.en} {en}"[:8192], zh=f"{reason.zh}{zh}"[:8192])
+
+    with suppress(AssignmentFault):
+        return authored.guard("explain", case, explained, watch)
+    return reason
 
 
 def _first_wrong(comparisons: Sequence[Comparison]) -> FirstWrong | None:
     return next((c.first_wrong for c in comparisons if not c.passed and c.first_wrong is not None), None)
-
-
-def _tensors(task: FunctionTask, params: Params, watch: Watch) -> Sequence[Tensor]:
-    return _guard("tensors", watch, lambda: tuple(task.tensors(params)))
-
-
-def _scalars(task: FunctionTask, params: Params, watch: Watch) -> Mapping[str, Scalar]:
-    return _guard("scalars", watch, lambda: dict(task.scalars(params)))
-
-
-def _guard(what: str, watch: Watch, function: Callable[[], Result]) -> Result:
-    """A call of the assignment's code. Raises AssignmentFault for whatever goes wrong in it."""
-    with watch(what, TASK_SECONDS):
-        try:
-            return function()
-        except Exception as error:
-            raise AssignmentFault(what, traceback.format_exc()) from error

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from grader import scoring
 from grader.contract import Evidence, Measure, TestResult, Text, TimedResult, Verdict
-from grader.judge import blobs
+from grader.judge import authored, blobs
+from grader.judge.authored import Watch
 from grader.judge.client import Client
-from grader.judge.correctness import TASK_SECONDS, CaseRun, Watch
+from grader.judge.correctness import CaseRun
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.messages import MAX_FRAME, clean
 from grader.messages import text
@@ -193,7 +194,7 @@ def _episode(
             blobs.clear(client.arena, placed)
         client.open_dialogue([placed.describe() for placed in regions.values()])
         # The candidate's share of this is limited by the partner, the rest is the task's own.
-        with watch(f"episode of {case.id}", task.episode_seconds + TASK_SECONDS):
+        with watch(f"episode of {case.id}", task.episode_seconds + authored.SECONDS):
             outcome = _run(task, case, partner, seed)
     except CandidateFailure as failure:
         return failure.verdict, failure.text, None, partner, failure.detail
@@ -208,7 +209,8 @@ def _run(task: DialogueTask, case: Case, partner: Partner, seed: int) -> Outcome
     """The episode's outcome. Raises what ended it: whose fault that is lies in the type."""
     try:
         outcome = task.episode(case, partner, seed)
-    except Exception as error:
+    except BaseException as error:
+        # In the session's thread nothing but the task's code raises what would end a program.
         if partner.failure is None:
             raise AssignmentFault("episode", traceback.format_exc()) from error
     if partner.failure is not None:
@@ -266,8 +268,4 @@ def _fraction(measure: Measure) -> float:
 
 
 def _regions(task: DialogueTask, case: Case, watch: Watch) -> Mapping[str, blobs.Placed]:
-    with watch("regions", TASK_SECONDS):
-        try:
-            return blobs.lay_out(task.regions(case.params))
-        except Exception as error:
-            raise AssignmentFault("regions", traceback.format_exc()) from error
+    return blobs.lay_out(authored.regions(task, case, watch))

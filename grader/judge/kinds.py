@@ -3,8 +3,9 @@
 from typing import TypeAlias
 
 from grader.judge import correctness, dialogue
+from grader.judge.authored import Watch
 from grader.judge.client import Client
-from grader.judge.correctness import CaseRun, Watch
+from grader.judge.correctness import CaseRun
 from grader.judge.failure import AssignmentFault
 from grader.messages import text
 from grader.task import Case, DialogueTask, FunctionTask, Part

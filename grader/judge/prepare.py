@@ -9,7 +9,8 @@ from grader.assignment import Assignment
 from grader.contract import JobLimits, JobSpec, Language, Text, Verdict
 from grader.faults import AssignmentError
 from grader.hardware import profile
-from grader.judge.correctness import TASK_SECONDS, Watch
+from grader.judge import authored
+from grader.judge.authored import Watch
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.kinds import Gradable, gradable
 from grader.languages import FilesError, check, detect
@@ -182,7 +183,7 @@ def sandbox_limits(limits: JobLimits) -> Limits:
 
 
 def _parts(assignment: Assignment, watch: Watch) -> Mapping[str, Part]:
-    with watch("task.py", TASK_SECONDS):
+    with watch("task.py", authored.SECONDS):
         try:
             return assignment.parts()
         except AssignmentError as error:

@@ -5,16 +5,15 @@ gaps. Whatever is no output must still equal it after the round, and the oracle 
 """
 
 import secrets
-import traceback
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from grader.contract import Verdict
 from grader.fills import SEED_BITS
-from grader.judge import poison
+from grader.judge import authored, poison
 from grader.judge.arena import Arena, same_bits
-from grader.judge.audit import AuditError, Comparison, compare_slot
-from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.audit import Comparison
+from grader.judge.failure import CandidateFailure
 from grader.judge.layout import SlotLayout
 from grader.messages import text
 from grader.task import Case, FunctionTask, Slot
@@ -49,10 +48,7 @@ class Ring:
         written = [tensor.name for tensor in self._tensors if tensor.role != "out"]
         slots: list[Slot] = [{name: views[name] for name in written} for views in self._mine[:count]]
         seeds = [secrets.randbits(SEED_BITS) for _ in range(count)]
-        try:
-            self._task.fill(self._case.params, slots, seeds)
-        except Exception as error:
-            raise AssignmentFault("fill", traceback.format_exc()) from error
+        authored.guard("fill", self._case, lambda: self._task.fill(self._case.params, slots, seeds))
 
     def publish(self, count: int) -> None:
         """Copy the first `count` slots to the arena: inputs, poison and canaries at once."""
@@ -115,14 +111,8 @@ class Ring:
     def _audit_slot(self, index: int) -> list[Comparison]:
         mine = self._mine[index]
         given = {tensor.name: mine[tensor.name] for tensor in self._tensors if tensor.role != "out"}
-        try:
-            expected = self._task.oracle(self._case.params, given)
-        except Exception as error:
-            raise AssignmentFault("oracle", traceback.format_exc()) from error
-        try:
-            return compare_slot(self._tensors, self._found[index], expected, self._case.tolerance)
-        except AuditError as error:
-            raise AssignmentFault("oracle", str(error)) from error
+        expected = authored.guard("oracle", self._case, lambda: self._task.oracle(self._case.params, given))
+        return authored.compare(self._tensors, self._found[index], expected, self._case)
 
     def close(self) -> None:
         """Give the image back."""

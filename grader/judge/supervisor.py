@@ -7,6 +7,7 @@ be its doing, and gives the session up if that does not free it.
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
@@ -73,13 +74,15 @@ class Supervisor:
         left behind. An interrupt (KeyboardInterrupt) kills the candidates before it goes on.
         """
         outcome: list[Result] = []
-        failure: list[BaseException] = []
+        failure: list[Exception] = []
 
         def body() -> None:
             try:
                 outcome.append(session())
-            except BaseException as error:  # noqa: BLE001 (goes on in the caller's thread)
+            except Exception as error:  # noqa: BLE001 (goes on in the caller's thread)
                 failure.append(error)
+            except BaseException:  # noqa: BLE001 (no signal comes to this thread: the task's code raised it)
+                failure.append(AssignmentFault("task.py", traceback.format_exc()))
 
         thread = threading.Thread(target=body, name="solmark-session", daemon=True)
         thread.start()

@@ -1,17 +1,15 @@
 """A timed case: its plan (ring and bounds), its run on a client, and the result for the Report."""
 
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 from grader import scoring, sol
 from grader.contract import Evidence, Measure, ProbeResult, Text, TimedResult, Verdict
 from grader.hardware.profile import Hardware
-from grader.judge import cores
+from grader.judge import authored, cores
 from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.client import Client
 from grader.judge.clock import Clock, IntegrityFailure, quiet
@@ -30,9 +28,6 @@ from grader.messages import text
 from grader.task import Case, Cost, FunctionTask
 
 RING_BYTES = 512 << 20
-MEMORY_SHARE = 4
-"""The ring takes at most one part in so many of the memory that is free: the judge's image is as large, and
-the oracle and the candidate need theirs."""
 MAX_SLOTS = 4096
 FULL_AUDIT_SLOTS = 256
 """Rounds of more calls are sampled even where a task asks for full audits."""
@@ -94,16 +89,24 @@ class Timing:
     detail: str = ""
 
 
-def plan(task: FunctionTask, case: Case, hardware: Hardware | None, device: Device | None = None) -> Plan:
-    """Size the ring of a case. Raises AssignmentFault where the task's own functions fail."""
+def plan(
+    task: FunctionTask,
+    case: Case,
+    hardware: Hardware | None,
+    device: Device | None = None,
+    *,
+    most_bytes: int | None = None,
+) -> Plan:
+    """Size the ring of a case. Raises AssignmentFault where the task's own functions fail.
+
+    `most_bytes`: what one call may take on a CPU; by default what this machine has now.
+    """
+    tensors = authored.tensors(task, case)
+    cost = authored.cost(task, case)
     try:
-        tensors = task.tensors(case.params)
         size = slot_bytes(tensors)
-        cost = task.cost(case.params)
     except LayoutError as error:
         raise AssignmentFault("tensors", str(error)) from error
-    except Exception as error:
-        raise AssignmentFault("tensors or cost", traceback.format_exc()) from error
     bound = ceiling = None
     count = MAX_SLOTS
     round_seconds = ROUND_SECONDS if device is None else Overhead.of(hardware).round_seconds
@@ -115,15 +118,11 @@ def plan(task: FunctionTask, case: Case, hardware: Hardware | None, device: Devi
             raise AssignmentFault("cost", str(error)) from error
         count = min(MAX_SLOTS, ceil(round_seconds / ceiling.seconds))
     if device is None:
-        available = _available_bytes() // MEMORY_SHARE
+        available = authored.most_bytes() if most_bytes is None else most_bytes
         most = min(RING_BYTES, available)
     else:
         available = most = device.ring_bytes
-    if size > available:
-        raise AssignmentFault(
-            "tensors",
-            f"one call of {case.id} needs {size >> 20} MiB; this machine can give {available >> 20}",
-        )
+    authored.fitting("tensors", case, size, available)
     count = max(1, min(count, most // size))
     return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling, device, round_seconds)
 
@@ -190,14 +189,6 @@ def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> T
     return text("one_core") if cores.choose().shared else None
 
 
-def _available_bytes() -> int:
-    """Memory that can be taken without swapping, as the kernel estimates it."""
-    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    return 4 * RING_BYTES
-
-
 def _machinery(
     client: Client, plan: Plan, llc_bytes: int, steps: dict[str, float], limits: TimeLimits
 ) -> tuple[Ring | DeviceRing, Clock | DeviceClock]:
@@ -221,11 +212,7 @@ def _machinery(
 
 def _warm_up(client: Client, ring: Ring | DeviceRing, plan: Plan, seconds: float) -> None:
     """Bind all slots and make one call on values that are thrown away."""
-    try:
-        scalars = dict(plan.task.scalars(plan.case.params))
-    except Exception as error:
-        raise AssignmentFault("scalars", traceback.format_exc()) from error
-    client.bind(plan.slots, scalars)
+    client.bind(plan.slots, authored.scalars(plan.task, plan.case))
     ring.provide(1)
     try:
         client.call(0, time.monotonic() + seconds)

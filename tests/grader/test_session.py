@@ -27,7 +27,7 @@ from grader.contract import (
     Verdict,
 )
 from grader.hardware.profile import Hardware, Rates
-from grader.judge import correctness, supervisor, timed
+from grader.judge import authored, correctness, supervisor
 from grader.judge.phases import hidden
 from grader.sandbox import registry
 from grader.sandbox.base import Backend, SandboxError
@@ -382,6 +382,15 @@ def test_a_students_copy_grades_without_hidden_cases(grade: Grade, folder: Path)
         ('slot["x"].fill_(seed % 7)', "slot['nothing'].fill_(1)", "fill"),
         ("from .shapes import shape", "raise OSError('no such thing')", "task.py"),
         ('Tensor("y", "float32", shape(params), "out")', "Tensor('x', 'float32', (1,), 'out')", "tensors"),
+        ('return {"y": inputs["x"].double() * 2}', "raise SystemExit(0)", "oracle"),
+        ('return {"y": inputs["x"].double() * 2}', "raise KeyboardInterrupt", "oracle"),
+        ("from .shapes import shape", "raise KeyboardInterrupt", "task.py"),
+        (
+            'Tensor("y", "float32", shape(params), "out")',
+            "Tensor('y', 'float32', (1 << 31,), 'out')",
+            "tensors",
+        ),
+        ("fill, oracle, cost)", "fill, oracle, cost, lambda p: {'n': 1 << 63})", "scalars"),
     ],
 )
 def test_the_assignments_faults_are_not_the_students(
@@ -394,8 +403,16 @@ def test_the_assignments_faults_are_not_the_students(
     assert (report.verdict, report.message.code) == (Verdict.ASSIGNMENT_ERROR, "assignment_fault")
     assert what in report.message.en
     assert report.staff is not None
-    assert report.staff.traceback
+    assert "task.py" in report.staff.traceback
     assert "Traceback" not in report.for_student().model_dump_json()
+
+
+def test_a_hint_that_ends_programs_is_left_out(grade: Grade, folder: Path) -> None:
+    source = (folder / "task.py").read_text()
+    hint = "fill, oracle, cost, explain=lambda *_: exec('raise SystemExit(0)'))"
+    (folder / "task.py").write_text(source.replace("fill, oracle, cost)", hint))
+    report = grade(_cpp("return 0;"))
+    assert report.verdict is Verdict.WRONG_ANSWER
 
 
 def test_an_oracle_that_hangs_ends_the_grading(

@@ -18,7 +18,7 @@ from grader.contract import (
     Yardstick,
 )
 from grader.hardware.profile import Hardware
-from grader.judge import correctness, kinds, timed
+from grader.judge import authored, correctness, kinds, timed
 from grader.judge.client import Client
 from grader.judge.failure import CandidateFailure
 from grader.judge.gpu.device import Reading
@@ -81,11 +81,13 @@ class Context:
     """The end of the hidden phase must not tell how long it took: a student waits for it."""
     artifact: bytes | None = None
     """What the build made, for the sandboxes of the later phases."""
+    most_bytes: int | None = None
+    """What `call_bytes` found."""
     timed_plans: tuple[timed.Plan, ...] | None = None
     """Rings of the timed cases, sized once: the memory that is free changes while the session runs."""
 
     @property
-    def watch(self) -> correctness.Watch:
+    def watch(self) -> authored.Watch:
         """The supervisor's watch over calls into the assignment's code."""
         return self.sandboxes.supervisor.watch
 
@@ -127,7 +129,7 @@ class Context:
         for part, task in plan.tasks.items():
             if isinstance(task, FunctionTask) and plan.units[part] == unit:
                 case = next(case for case in (*plan.public, *plan.timed, *plan.hidden) if case.part == part)
-                call = correctness.signature(plan.entries[part], task, case.params, self.watch)
+                call = correctness.signature(plan.entries[part], task, case, self.watch)
                 return plan.entries[part], call
         return "", ""
 
@@ -145,8 +147,21 @@ class Context:
 
     def arena_bytes(self, cases: Sequence[Case]) -> int:
         """Bytes of an arena in which each of the correctness cases fits."""
-        sizes = (kinds.arena_bytes(self.plan.tasks[case.part], case, self.watch) for case in cases)
-        return max(sizes, default=1)
+        return max((self._arena_bytes(case) for case in cases), default=1)
+
+    def _arena_bytes(self, case: Case) -> int:
+        task = self.plan.tasks[case.part]
+        size = kinds.arena_bytes(task, case, self.watch)
+        what = "tensors" if isinstance(task, FunctionTask) else "regions"
+        return authored.fitting(what, case, size, self.call_bytes())
+
+    def call_bytes(self) -> int:
+        """Most bytes that one call may take, as it was when first asked: no submission can change it."""
+        if self.most_bytes is None:
+            self.most_bytes = authored.most_bytes()
+            if self.sandboxes.device is None:
+                self.most_bytes = min(self.most_bytes, self.plan.limits.memory_bytes)
+        return self.most_bytes
 
     def ahead(self, purpose: str, cases: Sequence[Case]) -> None:
         """Start the sandbox in which the entry file will be loaded for these cases."""

@@ -18,4 +18,5 @@ def run(context: Context) -> None:
         for part, task in plan.tasks.items():
             case = next((case for case in cases if case.part == part), None)
             if case is not None and isinstance(task, FunctionTask):
+                context.arena_bytes([case])  # Refused before anything of that size is taken.
                 correctness.rehearse(task, case, case_seed(context.seed, case), watch=context.watch)

@@ -44,7 +44,11 @@ def _plans(context: Context) -> tuple[timed.Plan, ...]:
     with context.watch("cost", authored.SECONDS):
         planned = tuple(
             timed.plan(
-                context.plan.function(case.part), case, context.hardware, device=context.sandboxes.device
+                context.plan.function(case.part),
+                case,
+                context.hardware,
+                device=context.sandboxes.device,
+                most_bytes=context.call_bytes(),
             )
             for case in context.plan.calls()
         )

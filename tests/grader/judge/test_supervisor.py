@@ -35,6 +35,16 @@ def test_a_session_returns_and_raises_what_it_did() -> None:
         watched.run(fails)
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_what_ends_programs_is_the_assignments_fault(error: type[BaseException]) -> None:
+    def fails() -> int:
+        raise error
+
+    with pytest.raises(AssignmentFault) as raised:
+        Supervisor().run(fails)
+    assert error.__name__ in raised.value.detail
+
+
 def test_what_blocks_on_the_candidate_is_freed_by_its_end() -> None:
     watched, candidate = Supervisor(), _Candidate()
     watched.attach(candidate)

@@ -90,7 +90,20 @@ class TestLogin:
         token = json.loads(config_file().read_text())["token"]
         config_file().unlink()
         assert ada("login", "--server", address, "--token", input=f"{token}\n").exit_code == 0
-        assert ada("login", "--server", address, "--token", input="smk_none\n").exit_code == 2
+        refused = ada("login", "--server", address, "--token", input="smk_none\n")
+        assert (refused.exit_code, "refused the API token" in refused.stderr) == (2, True)
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [((), "no terminal"), (("--user", "ada"), "Password: standard input"), (("--token",), "API token: ")],
+    )
+    def test_without_a_terminal_it_says_what_to_give(
+        self, run: Run, address: str, words: tuple[str, ...], sentence: str
+    ) -> None:
+        result = run("login", "--server", address, *words, input="")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert sentence in result.stderr
+        assert "Traceback" not in result.stderr
 
     def test_the_token_goes_to_no_other_server(
         self, ada: Run, flaky: "Flaky", monkeypatch: pytest.MonkeyPatch
@@ -271,6 +284,44 @@ DONE = {
 def _progress(identity: str, text: str) -> bytes:
     event = {"phase": "build", "case": None, "done": None, "total": None, "text": text}
     return f"id: {identity}\nevent: progress\ndata: {json.dumps(event)}\n\n".encode()
+
+
+class TestQueue:
+    @pytest.mark.parametrize(
+        ("ahead", "seconds", "sentence"),
+        [
+            (3, 130.0, "in the queue · 3 ahead · about 2 min to wait"),
+            (0, 12.0, "in the queue · next in turn · about 10 s to wait"),
+            (1, None, "in the queue · 1 ahead · no machine of its kind is there now"),
+        ],
+    )
+    def test_the_place_is_said_when_it_changes(
+        self, run: Run, flaky: Flaky, ahead: int, seconds: float | None, sentence: str
+    ) -> None:
+        queue = {"ahead": ahead, "expected_seconds": seconds}
+        flaky.answers["/api/v1/submissions/abc"] = {**DONE, "queue": queue}
+        flaky.streams = [
+            (
+                b'event: state\ndata: {"state": "queued"}\n\n: alive\n\n: alive\n\n'
+                b'event: state\ndata: {"state": "running"}\n\nevent: final\ndata: {}\n\n'
+            )
+        ]
+        result = run("status", "abc", "--follow")
+        assert result.stderr.splitlines() == [sentence, "being graded"]
+        asked = [path for path, _ in flaky.asked if path == "/api/v1/submissions/abc"]
+        assert len(asked) == 4, "for the state, at each sign of life, and at the end"
+
+
+@pytest.mark.parametrize(("columns", "whole"), [("80", False), ("120", True)])
+def test_a_narrow_terminal_loses_columns_before_names(
+    ada: Run, seed: Any, site: Any, columns: str, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown, listed = ada("board", seed.ASSIGNMENT).stdout, ada("status").stdout
+    assert ("submitted" in shown, "submitted" in listed) == (whole, whole)
+    assert "61.0%" in shown
+    assert seed.ASSIGNMENT in listed
+    assert site.submissions["wrong"] in listed
 
 
 class TestLostConnection:

@@ -1,0 +1,75 @@
+"""What the demo says while it grades, and what it says of an empty board."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from grader.contract import Verdict
+from server.demo import tables
+from server.demo.entrants import Entry
+from server.demo.student import Student, Submitted
+
+ASSIGNMENT = "kernels/double"
+
+
+def submitted(identity: str, expected: Verdict = Verdict.ACCEPTED) -> Submitted:
+    path = Path("reference/kernels/double/solution.py")
+    entry = Entry(ASSIGNMENT, path, expected, None, {"solution.py": path}, "ada")
+    return Submitted(httpx.Client(), entry, found(identity, "queued"))
+
+
+def found(identity: str, state: str, verdict: str | None = None) -> dict[str, Any]:
+    return {"id": identity, "state": state, "final": state == "done", "verdict": verdict, "fraction": None}
+
+
+def test_beginning_and_end_of_each_grading_are_told_once() -> None:
+    one, two = submitted("1"), submitted("2", Verdict.WRONG_ANSWER)
+    told: dict[str, str] = {}
+    assert list(tables.news([one, two], told)) == []
+    one.learn(found("1", "running"))
+    assert list(tables.news([one, two], told)) == ["grading  kernels/double  solution.py  ada"]
+    assert list(tables.news([one, two], told)) == []
+    one.learn(found("1", "done", "accepted"))
+    two.learn(found("2", "done", "wrong_answer"))
+    lines = list(tables.news([one, two], told))
+    assert [line.partition("  ")[0] for line in lines] == ["1 of 2", "2 of 2"]
+    assert list(tables.news([one, two], told)) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "why"), [("accepted", "not ranked"), ("unstable_timing", "too busy"), ("wrong_answer", "")]
+)
+def test_an_empty_board_says_why(verdict: str, why: str) -> None:
+    one = submitted("1")
+    one.found = found("1", "done", verdict)
+    board = tables.board({"assignment": ASSIGNMENT, "entries": []}, "A machine", [one])
+    assert isinstance(board, str)
+    assert "kernels/double on A machine" in board
+    assert "Nobody stands on this board." in board
+    assert why in board
+    assert ("busy" in board) == (verdict == "unstable_timing")
+
+
+def test_its_own_are_found_behind_what_others_submit(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {None: (["b", "c"], 7), "7": (["a", "d"], 6), "6": (["e"], None)}
+    asked: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("tokens"):
+            return httpx.Response(201, json={"token": "t"})
+        after = request.url.params.get("after")
+        asked.append(after)
+        names, following = pages[after]
+        items = [found(name, "running") for name in names]
+        return httpx.Response(200, json={"items": items, "next": following})
+
+    client = httpx.Client
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", lambda **options: client(**options, transport=transport))
+    with Student("http://server", "assistant", "password") as staff:
+        assert staff.everything({"a", "b"}).keys() == {"a", "b"}
+        assert asked == [None, "7"]
+        assert staff.everything({"gone"}) == {}
+        assert asked[2:] == [None, "7", "6"]

@@ -4,9 +4,13 @@ A program's first line names its task, its family and the verdicts that it may g
 accepted with a time below 0.9 of the best honest program of the same run. Needs a calibrated CUDA device:
 
     python -m benchmarks.gpu.attacks
+
+Every row is kept beside the output at once: a run that breaks off goes on after its last row, and
+`--merge` writes what there is, on any machine.
 """
 
 import argparse
+import json
 import re
 import sys
 import traceback
@@ -53,14 +57,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hardware", default="h200")
     parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--merge", action="store_true", help="Run nothing: write the rows that are there.")
     parser.add_argument("names", nargs="*", help="Only programs whose name begins with one of these.")
     arguments = parser.parse_args()
-    hardware = profile.load(arguments.hardware)
+    kept = arguments.output.with_suffix(".partial")
+    if not arguments.merge:
+        run(arguments.hardware, read(arguments.names), kept)
+    header, *found = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
+    judged(found)
+    results = results_schema.ResultsFile.model_validate({**header, "rows": found})
+    results_schema.write(arguments.output, results)
+    kept.unlink()
+    return 0 if all(row["as_expected"] and not row["gained"] for row in found) else 1
+
+
+def run(hardware_class: str, attacks: Sequence[Attack], kept: Path) -> None:
+    """Run what `kept` does not hold yet; its first line is the header of the results."""
+    hardware = profile.load(hardware_class)
     backend = registry.choose(None)
-    device = Device.open(arguments.hardware)
+    device = Device.open(hardware_class)
+    header = results_schema.header(
+        "python -m benchmarks.gpu.attacks", device.name, device.driver, environment.judge_version()
+    )
+    lines = kept.read_text("utf-8").splitlines() if kept.exists() else []
+    if not lines or json.loads(lines[0])["judge_version"] != header["judge_version"]:
+        lines = [json.dumps(header)]
+        kept.write_text(lines[0] + "\n", "utf-8")
+    done = {json.loads(line)["id"] for line in lines[1:]}
     plans = {name: sessions.with_rates([make(hardware, device)]) for name, make in TASKS.items()}
-    found: list[dict[str, Any]] = []
-    for attack in read(arguments.names):
+    for attack in attacks:
+        if attack.name in done:
+            continue
         row: dict[str, Any] = {"id": attack.name, "task": attack.task, "family": attack.family}
         try:
             subject = sessions.program(attack.name, attack.data, backend, device)
@@ -72,24 +99,22 @@ def main() -> int:
         except Exception as error:  # noqa: BLE001 (what a program does to the judge is the finding)
             traceback.print_exc()
             row |= {"verdict": "", "as_expected": False, "message": f"the judge failed: {error!r}"[:300]}
-        found.append(row)
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
         print(row, flush=True)
     device.close()
-    best = {
-        task: min(row["seconds"] for row in found if row["family"] == "honest" and row["task"] == task)
-        for task in {attack.task for attack in read(arguments.names)}
-    }
-    for entry in found:
-        honest = best[entry["task"]]
-        accepted = entry["verdict"] == Verdict.ACCEPTED.value and entry["family"] not in HONEST
-        entry |= {"honest_seconds": honest, "gained": accepted and entry["seconds"] < GAIN * honest}
-    header = results_schema.header(
-        "python -m benchmarks.gpu.attacks", device.name, device.driver, environment.judge_version()
-    )
-    results_schema.write(
-        arguments.output, results_schema.ResultsFile.model_validate({**header, "rows": found})
-    )
-    return 0 if all(row["as_expected"] and not row["gained"] for row in found) else 1
+
+
+def judged(found: Sequence[dict[str, Any]]) -> None:
+    """Add to each row the best honest time of its task, and whether the program gained."""
+    for row in found:
+        honest = min(
+            other["seconds"]
+            for other in found
+            if other["family"] == "honest" and other["task"] == row["task"] and "seconds" in other
+        )
+        accepted = row["verdict"] == Verdict.ACCEPTED.value and row["family"] not in HONEST
+        row |= {"honest_seconds": honest, "gained": accepted and row["seconds"] < GAIN * honest}
 
 
 def read(names: Sequence[str]) -> list[Attack]:

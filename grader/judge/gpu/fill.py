@@ -15,7 +15,7 @@ from grader.fills import SEED_BITS
 from grader.judge import poison
 from grader.judge.gpu.kernels import Launch, address, processors, word
 from grader.judge.layout import Placement, SlotLayout
-from grader.task import ITEM_BYTES, Tensor
+from grader.task import ITEM_BYTES, DType, Tensor
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,7 @@ REGION = np.dtype(
     ]
 )  # fmt: skip
 """`struct Region` of kernels.cu."""
-DTYPES = (
+DTYPES: tuple[DType, ...] = (
     "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
     "int64", "int32", "int16", "int8", "uint8", "bool",
 )  # fmt: skip

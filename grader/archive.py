@@ -9,7 +9,7 @@ import io
 import os
 import stat
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from grader.faults import Fault
@@ -142,6 +142,12 @@ def read(archive: bytes) -> dict[str, bytes]:
         if archive[end:start].strip(b"\0"):
             raise ArchiveError(f"{name!r} is followed by something else: {_OTHER_FORM}")
         files[name] = archive[begin:end]
+    _check_end(archive, start, files)
+    return files
+
+
+def _check_end(archive: bytes, start: int, files: Collection[str]) -> None:
+    """What follows the last member, and what no member shows alone. Raises ArchiveError."""
     if not files:
         raise ArchiveError("not a bundle: it has no files")
     whole = start + 2 * _BLOCK
@@ -151,7 +157,6 @@ def read(archive: bytes) -> dict[str, bytes]:
     for name in files:
         if any(parent.as_posix() in files for parent in PurePosixPath(name).parents):
             raise ArchiveError(f"{name!r} lies in a folder that is a file as well")
-    return files
 
 
 def _member(header: bytes) -> tuple[str, int]:

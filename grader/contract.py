@@ -21,6 +21,10 @@ EVENT_TEXT_CHARS = 4096
 MAX_FILES = 64
 MAX_FILE_BYTES = 1 << 20
 """Most bytes of all files of one submission together."""
+MAX_LIMIT_SECONDS = 86400.0
+"""Longest wall time that a limit may grant: a day."""
+MAX_CPU_SECONDS = 1024 * MAX_LIMIT_SECONDS
+"""Most CPU time that a limit may grant: that day on a thousand cores."""
 
 GRADE_TASK = "solmark.grade"
 """Celery task of a worker; its one argument is a JobSpec as JSON text."""
@@ -73,6 +77,7 @@ def stored_key(report_sha256: str) -> str:
 HARDWARE_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+LimitSeconds = Annotated[float, Field(ge=0, le=MAX_LIMIT_SECONDS, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -208,15 +213,18 @@ class Target(Wire):
 
 
 class JobLimits(Wire):
-    """Limits that a course or assignment sets for one job; what is null takes the target's default."""
+    """Limits that a course or assignment sets for one job; what is null takes the target's default.
 
-    wall_seconds: Seconds | None = None
-    cpu_seconds: Seconds | None = None
-    memory_bytes: int | None = Field(default=None, gt=0)
-    processes: int | None = Field(default=None, gt=0)
-    output_bytes: int | None = Field(default=None, ge=0)
-    build_seconds: Seconds | None = None
-    warm_up_seconds: Seconds | None = None
+    Each has a maximum, so that sums of them and deadlines made from them stay numbers that dates can hold.
+    """
+
+    wall_seconds: LimitSeconds | None = None
+    cpu_seconds: Annotated[float, Field(ge=0, le=MAX_CPU_SECONDS, allow_inf_nan=False)] | None = None
+    memory_bytes: int | None = Field(default=None, gt=0, le=1 << 44)
+    processes: int | None = Field(default=None, gt=0, le=1 << 16)
+    output_bytes: int | None = Field(default=None, ge=0, le=1 << 32)
+    build_seconds: LimitSeconds | None = None
+    warm_up_seconds: LimitSeconds | None = None
 
 
 class JobSpec(Wire):

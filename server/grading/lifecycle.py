@@ -19,6 +19,7 @@ from server.settings import Settings
 
 DEADLINE_SLACK = 60.0
 """Seconds that an attempt may take beyond its limit: fetching, starting, sending the Report."""
+_CAUSE_CHARS = 2000
 
 
 def lock_by_token(session: Session, token: str) -> tuple[Submission | None, Attempt | None]:
@@ -71,13 +72,21 @@ def fail(
     return "given_up"
 
 
-def give_up(session: Session, submission: Submission, verdict: Verdict, message: Text, now: datetime) -> None:
-    """The end as a grader error: staff see it in the audit log, the student pays nothing."""
+def give_up(
+    session: Session,
+    submission: Submission,
+    verdict: Verdict,
+    message: Text,
+    now: datetime,
+    *,
+    cause: str = "",
+) -> None:
+    """The end as a grader error: staff see it (and its cause) in the audit log, the student pays nothing."""
     move(session, submission, SubmissionEvent.GIVE_UP)
     conclude(submission, verdict, message, now)
     record(
         session, "submission.grader_error", submission.public_id, actor=None, course_id=submission.course_id,
-        verdict=verdict.value, code=message.code,
+        verdict=verdict.value, code=message.code, **({"cause": clean(cause[:_CAUSE_CHARS])} if cause else {}),
     )  # fmt: skip
     publish_after_commit(session, Job("dispatch"))
 

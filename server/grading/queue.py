@@ -16,7 +16,7 @@ from server.db.base import utc_now
 from server.db.models import Attempt, Submission
 from server.db.session import Job, publish_after_commit
 from server.grading import queries
-from server.grading.lifecycle import deadline, fail, finish_attempt, move
+from server.grading.lifecycle import deadline, fail, finish_attempt, give_up, move
 from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent
 from server.settings import Settings
 
@@ -26,6 +26,13 @@ _LOST = Text(
     en="The machine that graded this stopped answering. It cost you nothing; staff have been told.",
     zh="评测机器失去响应。本次不计入您的次数，已通知教学人员。",
 )
+_UNDISPATCHABLE = Text(
+    code="not_dispatched",
+    en="The assignment's limits cannot be turned into a job. It cost you nothing; staff have been told.",
+    zh="无法根据该作业的设置生成评测任务。本次不计入您的次数，已通知教学人员。",
+)
+_IMPOSSIBLE = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What making a job of a stored manifest may raise; the database's own errors are none of these."""
 _log = structlog.get_logger(__name__)
 
 
@@ -63,9 +70,31 @@ def dispatch(
         room = alive + 1 - queries.count_attempts(session, name) if alive else 0
         if room > 0:
             for submission in queries.choose_next(session, name, room, now):
-                attempt = open_attempt(session, settings, submission, now=now)
-                specs.append(_publish(session, attempt))
+                spec = _open_and_publish(session, settings, submission, now)
+                specs += [spec] if spec is not None else []
     return specs
+
+
+def _open_and_publish(
+    session: Session, settings: Settings, submission: Submission, now: datetime
+) -> JobSpec | None:
+    """One submission's attempt. What its assignment makes impossible ends it alone: the others go on."""
+    try:
+        with session.begin_nested():
+            return _publish(session, open_attempt(session, settings, submission, now=now))
+    except _IMPOSSIBLE as error:
+        session.refresh(submission)
+        _give_up_impossible(session, submission, error, now)
+        return None
+
+
+def _give_up_impossible(
+    session: Session, submission: Submission, error: Exception, now: datetime
+) -> Literal["given_up"]:
+    cause = f"{type(error).__name__}: {error}"
+    _log.error("not dispatched", submission=submission.public_id, cause=cause, exc_info=error)
+    give_up(session, submission, Verdict.ASSIGNMENT_ERROR, _UNDISPATCHABLE, now, cause=cause)
+    return "given_up"
 
 
 def open_attempt(
@@ -154,7 +183,11 @@ def sweep(session: Session, settings: Settings, *, now: datetime | None = None) 
         if not attempt.state.is_open or attempt.lease_until >= now:
             continue  # Somebody was faster.
         if attempt.state is AttemptState.PUBLISHED:
-            done: str | None = _sweep_unclaimed(session, settings, submission, attempt, now)
+            try:
+                done: str | None = _sweep_unclaimed(session, settings, submission, attempt, now)
+            except _IMPOSSIBLE as error:
+                finish_attempt(attempt, AttemptEvent.EXPIRE, now)
+                done = _give_up_impossible(session, submission, error, now)
         else:
             _log.warning(
                 "lease expired", submission=submission.public_id, attempt=attempt.number, node=attempt.node

@@ -38,6 +38,7 @@ _S, _E = SubmissionState, SubmissionEvent
 SUBMISSION_TRANSITIONS: Mapping[tuple[SubmissionState, SubmissionEvent], SubmissionState] = {
     (_S.QUEUED, _E.DISPATCH): _S.DISPATCHED,
     (_S.QUEUED, _E.CANCEL): _S.CANCELLED,
+    (_S.QUEUED, _E.GIVE_UP): _S.GRADER_ERROR,
     (_S.DISPATCHED, _E.START): _S.RUNNING,
     (_S.DISPATCHED, _E.REPORT): _S.DONE,
     (_S.DISPATCHED, _E.RETURN): _S.QUEUED,

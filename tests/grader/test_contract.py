@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import grader
 from grader import contract
@@ -212,3 +213,20 @@ def test_every_verdict_has_a_failure_class_and_only_students_pay() -> None:
     assert FailureClass.NONE not in {
         found for verdict, found in classes.items() if verdict != Verdict.ACCEPTED
     }
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"wall_seconds": 1e300},
+        {"wall_seconds": 86401.0},
+        {"build_seconds": float("inf")},
+        {"cpu_seconds": 1e12},
+        {"memory_bytes": 10**30},
+        {"processes": 10**9},
+        {"output_bytes": 1 << 40},
+    ],
+)
+def test_no_limit_is_beyond_reason(limits: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        contract.JobLimits.model_validate(limits)

@@ -1,5 +1,6 @@
 """The life of a submission between dispatcher, worker and sweeper, on both databases."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,7 +10,17 @@ from sqlalchemy import func, select
 
 from grader import contract
 from grader.contract import JobSpec, Reason, Verdict
-from server.db.models import Attempt, AuditEntry, CaseResult, Node, Report, Score, Submission
+from server.courses import service as courses
+from server.db.models import (
+    AssignmentVersion,
+    Attempt,
+    AuditEntry,
+    CaseResult,
+    Node,
+    Report,
+    Score,
+    Submission,
+)
 from server.db.models.node import NodeState
 from server.db.session import Database, Job
 from server.errors import StaleAttempt, WrongState
@@ -389,6 +400,35 @@ def test_two_dispatchers_at_once_do_not_open_two_attempts(
     with ThreadPoolExecutor(4) as pool:
         specs = [spec for found in pool.map(lambda _: grader.dispatch(), range(8)) for spec in found]
     assert len(specs) == len({spec.submission for spec in specs}) == 3
+
+
+@pytest.mark.parametrize("limits", [{"wall_seconds": 1e300}, {"wall_seconds": "long"}, None])
+def test_an_assignment_that_cannot_be_dispatched_stops_nobody_else(
+    database: Database, grader: Any, submit: Submit, changed_bundle: Any, blobs: Any, limits: Any
+) -> None:
+    bad = submit("ann")
+    with database.begin() as session:
+        version = session.scalars(select(AssignmentVersion)).one()
+        manifest = json.loads(json.dumps(version.manifest))
+        manifest["targets"][0]["limits"] = limits
+        version.manifest = manifest
+        course = courses.get_course(session, "demo")
+        text = changed_bundle.manifest.model_dump_json()
+        courses.publish_bundle(session, blobs, course, changed_bundle.archive, text, by=grader.world.admin)
+    good = submit("bob")
+    grader.beat()
+    assert [spec.submission for spec in grader.dispatch()] == [good]
+    found = _get(database, bad)
+    assert (found.state, found.verdict) == (SubmissionState.GRADER_ERROR, Verdict.ASSIGNMENT_ERROR)
+    assert found.message is not None
+    assert found.message["code"] == "not_dispatched"
+    assert not found.charged_attempt
+    with database.read() as session:
+        entry = session.scalars(
+            select(AuditEntry).where(AuditEntry.action == "submission.grader_error")
+        ).one()
+        assert "targets.0.limits" in entry.details["cause"]
+    assert _attempt_states(database) == [AttemptState.PUBLISHED]
 
 
 def test_place_in_the_queue(database: Database, grader: Any, submit: Submit) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -27,12 +27,16 @@ from grader.spec import (
     TargetSpec,
     Title,
     ToleranceSpec,
+    Weight,
 )
 
 VERSION = 1
 MAX_BYTES = 4 << 20
 _TIMEOUT_SECONDS = 120.0
 _MAX_ERROR_CHARS = 2000
+
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ManifestError(ValueError):
@@ -42,16 +46,16 @@ class ManifestError(ValueError):
 class CaseCost(Model):
     """The cost of one call (see `grader.task.Cost`)."""
 
-    operations: dict[str, float]
-    dram_bytes: float
-    link_bytes: float
-    steps: int
+    operations: dict[str, Amount]
+    dram_bytes: Amount
+    link_bytes: Amount
+    steps: int = Field(ge=0, le=1 << 53)
 
 
 class CaseBound(Model):
     """The bound of one call on a committed hardware class, at the rates that scores use."""
 
-    seconds: float
+    seconds: Amount
     by: str
 
 
@@ -87,9 +91,9 @@ class Manifest(Model):
     id: str
     title: Title
     topics: tuple[str, ...]
-    weight: float
-    parts: tuple[PartSpec, ...]
-    targets: tuple[TargetSpec, ...]
+    weight: Weight
+    parts: tuple[PartSpec, ...] = Field(min_length=1)
+    targets: tuple[TargetSpec, ...] = Field(min_length=1)
     cases: tuple[ManifestCase, ...]
     hidden_cases: int = Field(ge=0)
     forbid: ForbidSpec
@@ -121,6 +125,40 @@ def read(data: bytes | str) -> Manifest:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "document"
         raise ManifestError(f"manifest: {place}: {first['msg']}; bundle the assignment again") from error
+
+
+def disagreements(manifest: Manifest, assignment: Assignment) -> list[str]:
+    """Where a manifest is not that of the assignment, as far as plain files tell: all but costs and bounds.
+
+    Each entry names the key. Nothing of the assignment's code runs.
+    """
+    spec = assignment.spec
+    same = ("id", "title", "topics", "weight", "parts", "targets", "forbid", "points")
+    found = [key for key in same if getattr(manifest, key) != getattr(spec, key)]
+    if manifest.digest != assignment.digest:
+        found.append("digest")
+    if manifest.hidden_cases != len(assignment.hidden):
+        found.append("hidden_cases")
+    hardware = tuple(target.hardware for target in spec.targets)
+    expected = {case.id: case for case in spec.cases}
+    if sorted(case.id for case in manifest.cases) != sorted(expected):
+        return [*found, "cases"]
+    for case in manifest.cases:
+        written = expected[case.id]
+        part = spec.part(written.part)
+        values: Mapping[str, Any] = {
+            "part": written.part,
+            "role": written.role,
+            "params": written.params,
+            "targets": written.targets or hardware,
+            "languages": written.languages or (part.languages if part is not None else ()),
+            "linked": written.linked,
+            "tolerance": written.tolerance,
+        }
+        found += [f"cases.{case.id}.{key}" for key, value in values.items() if getattr(case, key) != value]
+        if not set(case.bounds) <= set(hardware):
+            found.append(f"cases.{case.id}.bounds")
+    return found
 
 
 def make(assignment: Assignment) -> Manifest:

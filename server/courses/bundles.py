@@ -7,12 +7,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from grader import bundle, manifest
-from grader.assignment import AssignmentError
-from grader.bundle import ArchiveError
-from grader.manifest import Manifest, ManifestError
+from grader.manifest import Manifest
 from grader.spec import TargetSpec
 from server.db.models import AssignmentVersion
 from server.errors import BundleRefused
+
+_SHOWN = 8
+"""Keys named of a manifest that disagrees with its archive."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,16 @@ def unpack(archive: bytes, manifest_json: bytes | str) -> Unpacked:
         found = manifest.read(manifest_json)
         with tempfile.TemporaryDirectory(prefix="solmark-bundle-") as folder:
             assignment = bundle.read(archive, Path(folder) / "bundle", found.digest)
-            if assignment.id != found.id:
-                raise BundleRefused(why=f"the manifest is that of {found.id}, the archive {assignment.id}")
-            return Unpacked(
-                found, bundle.starter_zip(assignment), assignment.readme("en"), assignment.readme("zh")
-            )
-    except (ArchiveError, ManifestError, AssignmentError, UnicodeDecodeError) as error:
+            if differing := manifest.disagreements(found, assignment):
+                keys = ", ".join(differing[:_SHOWN])
+                raise BundleRefused(why=f"the manifest is not that of the archive: {keys}; bundle it again")
+            readmes = assignment.readme("en"), assignment.readme("zh")
+            stored = json.dumps(found.model_dump(mode="json"), allow_nan=False, ensure_ascii=False)
+            if "\0" in "".join(readmes) or "\\u0000" in stored:
+                raise BundleRefused(why="a text has a NUL character, which a database cannot keep")
+            return Unpacked(found, bundle.starter_zip(assignment), *readmes)
+    except (ValueError, RecursionError) as error:
+        # ArchiveError, ManifestError, AssignmentError, and text or numbers that cannot be what they should.
         raise BundleRefused(why=str(error)) from error
 
 

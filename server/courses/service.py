@@ -248,8 +248,8 @@ def publish_bundle(
     """Make a bundle the current version of its assignment, which is created if the course lacks it.
 
     Only the manifest and plain files are read; the assignment's code never runs here. A digest that was
-    published before is put back. Dates and limits that are not given stay as they were. Raises
-    `BundleRefused` or `Invalid`.
+    published before is put back, with this manifest in place of the one it had. Dates and limits that are not
+    given stay as they were. Raises `BundleRefused` or `Invalid`.
     """
     content = unpack(archive, manifest)
     found = content.manifest
@@ -280,8 +280,27 @@ def publish_bundle(
         )
         session.add(version)
         session.flush()
+    else:
+        _replace_manifest(session, version, found, by=by)
     put_back(session, version, by=by)
     return version
+
+
+def _replace_manifest(session: Session, version: AssignmentVersion, found: Manifest, *, by: User) -> None:
+    """The same files, evaluated again: what was evaluated before, wrongly or by an older program, goes."""
+    evaluated = found.model_dump(mode="json")
+    if version.manifest == evaluated:
+        return
+    changed = sorted(
+        key for key in {*version.manifest, *evaluated} if version.manifest.get(key) != evaluated.get(key)
+    )
+    version.manifest = evaluated
+    version.title_en, version.title_zh = found.title.en, found.title.zh
+    session.flush()
+    record(
+        session, "assignment.manifest", version.assignment.name, actor=by, course_id=version.course_id,
+        digest=version.digest, changed=changed,
+    )  # fmt: skip
 
 
 def put_back(session: Session, version: AssignmentVersion, *, by: User) -> None:

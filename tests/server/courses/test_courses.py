@@ -1,6 +1,7 @@
 """Courses, roles, and publication of assignments."""
 
 import io
+import json
 import zipfile
 from datetime import timedelta
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from grader.bundle import Bundle
 from server.blobs import BlobStore
-from server.courses import service
+from server.courses import bundles, service
 from server.courses.service import Openness
 from server.db.models import User
 from server.db.models.course import Role
@@ -167,3 +168,60 @@ def test_bundles_that_are_refused(database: Database, blobs: BlobStore, world: A
     for archive, described in bad:
         with pytest.raises(BundleRefused):
             publish(archive, described)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"targets": []},
+        {"parts": []},
+        {"weight": float("nan")},
+        {"weight": 2.0},
+        {"hidden_cases": 10**30},
+        {"title": {"en": "Other", "zh": "加倍"}},
+        {"topics": ["9.9"]},
+        {"cases": []},
+        {"points": {"correctness": 1.0, "performance": 0.0}},
+    ],
+)
+def test_a_manifest_that_disagrees_with_its_archive_is_refused(
+    database: Database, blobs: BlobStore, world: Any, changed_bundle: Bundle, changes: dict[str, Any]
+) -> None:
+    manifest = json.dumps(changed_bundle.manifest.model_dump(mode="json") | changes)
+    with database.read() as session:
+        course = service.get_course(session, "demo")
+        with pytest.raises(BundleRefused):
+            service.publish_bundle(session, blobs, course, changed_bundle.archive, manifest, by=world.admin)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("params", {"n": 6}), ("bounds", {"mars": {"seconds": 1.0, "by": "dram"}}), ("cost", {"steps": -1})],
+)
+def test_a_case_that_disagrees_is_refused(bundle: Bundle, key: str, value: Any) -> None:
+    manifest = bundle.manifest.model_dump(mode="json")
+    manifest["cases"][0][key] = value
+    with pytest.raises(BundleRefused, match=key):
+        bundles.unpack(bundle.archive, json.dumps(manifest))
+
+
+def test_publishing_again_replaces_a_wrong_manifest(
+    database: Database, blobs: BlobStore, world: Any, bundle: Bundle
+) -> None:
+    with database.begin() as session:
+        course = service.get_course(session, "demo")
+        version = service.get_version(
+            session, service.get_assignment(session, course, NAME, staff=True).assignment, world.digest
+        )
+        right = version.manifest
+        version.manifest = right | {"targets": [], "hidden_cases": 7}
+    for _ in range(2):
+        with database.begin() as session:
+            course = service.get_course(session, "demo")
+            text = bundle.manifest.model_dump_json()
+            version = service.publish_bundle(session, blobs, course, bundle.archive, text, by=world.admin)
+            assert version.manifest == right
+    with database.read() as session:
+        entries = service.audit_log(session, service.get_course(session, "demo"))
+        (entry,) = [entry for entry in entries if entry.action == "assignment.manifest"]
+    assert entry.details == {"digest": world.digest, "changed": ["hidden_cases", "targets"]}

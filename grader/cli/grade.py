@@ -22,7 +22,7 @@ from rich.progress import (
 )
 
 from grader.assignment import Assignment, AssignmentError, available, find, load
-from grader.cli import exit_codes, report_view
+from grader.cli import exit_codes, report_view, signals
 from grader.cli.language import current, pick, say
 from grader.contract import (
     HARDWARE_PATTERN,
@@ -74,7 +74,8 @@ def command(
     seed_bytes = _seed(seed, errors)
     job = _job(folder, contents, mode, language, hardware)
     try:
-        report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
+        with signals.ending():
+            report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
     except KeyboardInterrupt:
         errors.print(pick("Stopped.", "已停止。"))
         raise typer.Exit(130) from None

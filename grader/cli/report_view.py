@@ -9,6 +9,9 @@ from rich.table import Table
 from grader.cli.language import Locale, pick, say
 from grader.contract import FailureClass, Measure, Phase, Report, TestResult, TimedResult, Verdict
 
+CAUSE_LINES = 8
+"""Of a fault that has no traceback."""
+
 VERDICT_NAMES: dict[Verdict, tuple[str, str]] = {
     Verdict.ACCEPTED: ("accepted", "通过"),
     Verdict.WRONG_ANSWER: ("wrong answer", "答案错误"),
@@ -54,6 +57,8 @@ def show(report: Report, console: Console, locale: Locale) -> None:
     )
     if report.message.en:
         console.print(say(report.message, locale), markup=False, highlight=False)
+    for cause in _cause(report):
+        console.print(cause, markup=False, highlight=False)
     if report.build and report.build.log.strip() and report.verdict is Verdict.BUILD_ERROR:
         console.rule(pick("build output", "构建输出", locale))
         console.print(report.build.log, markup=False, highlight=False)
@@ -61,6 +66,25 @@ def show(report: Report, console: Console, locale: Locale) -> None:
     _show_timed(report.timed, console, locale)
     _show_score(report, console, locale)
     _show_phases(report, console, locale)
+
+
+def _cause(report: Report) -> list[str]:
+    """What failed and where, for who has the assignment or the grader to mend: the whole is in the JSON."""
+    ours = report.verdict in (Verdict.ASSIGNMENT_ERROR, Verdict.GRADER_ERROR)
+    if not ours or report.staff is None:
+        return []
+    lines = [line for line in report.staff.traceback.splitlines() if line.strip()]
+    start = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), None)
+    if start is None:
+        return lines[:CAUSE_LINES]
+    frames = [i for i, line in enumerate(lines) if i > start and line.startswith('  File "')]
+    authored = [i for i in frames if not any(part in lines[i] for part in ("/site-packages/", "/grader/"))]
+    shown = [*lines[:start][:CAUSE_LINES]]
+    if frames:
+        at = (authored or frames)[-1]
+        shown += [line for line in lines[at : at + 2] if line.startswith("  ")]
+    raised = [line for line in lines[start + 1 :] if not line.startswith(" ")]
+    return [*shown, *raised[-1:]]
 
 
 def _mark(result: TestResult | TimedResult, locale: Locale) -> str:

@@ -2,7 +2,8 @@
 
 The session runs in a thread of its own. Before a call into the assignment's code it says how long that may
 take; the supervisor, in the caller's thread, kills the candidate when the time is over, since what blocks may
-be its doing, and gives the session up if that does not free it.
+be its doing, and gives the session up if that does not free it. A call that holds the interpreter stops this
+thread too; `grader.judge.watcher` then ends the judge from outside.
 """
 
 import threading
@@ -13,10 +14,13 @@ from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
 from grader.judge.failure import AssignmentFault
+from grader.judge.watcher import Watcher
 from grader.sandbox.base import SandboxError
 
 GRACE_SECONDS = 5.0
 """Between the candidate's end and giving the session up."""
+OUTSIDE_SECONDS = 15.0
+"""Between a deadline and the end of a judge in which not even this thread runs."""
 _POLL_SECONDS = 0.1
 
 Result = TypeVar("Result")
@@ -38,6 +42,7 @@ class Supervisor:
         self._candidates: list[Killable] = []
         self._watched: tuple[str, float] | None = None
         self._overrun: str | None = None
+        self._watcher: Watcher | None = None
 
     def attach(self, candidate: Killable) -> None:
         """From now on this candidate dies when a watched call passes its deadline."""
@@ -57,11 +62,13 @@ class Supervisor:
         """
         with self._lock:
             outer, self._watched = self._watched, (what, time.monotonic() + seconds)
+            self._tell()
         try:
             yield
         finally:
             with self._lock:
                 self._watched = outer
+                self._tell()
                 overrun, self._overrun = self._overrun, None
             if overrun is not None:
                 # Whatever the killed candidate made of it, this is what happened first.
@@ -85,8 +92,9 @@ class Supervisor:
                 failure.append(AssignmentFault("task.py", traceback.format_exc()))
 
         thread = threading.Thread(target=body, name="solmark-session", daemon=True)
-        thread.start()
+        self._watcher = Watcher()
         try:
+            thread.start()
             while thread.is_alive():
                 thread.join(_POLL_SECONDS)
                 self._check(thread)
@@ -94,6 +102,10 @@ class Supervisor:
             self._kill()
             thread.join(GRACE_SECONDS)
             raise
+        finally:
+            with self._lock:
+                watcher, self._watcher = self._watcher, None
+            watcher.close()
         if failure:
             raise failure[0]
         return outcome[0]
@@ -110,6 +122,16 @@ class Supervisor:
             if time.monotonic() > limit:
                 raise _fault(watched[0])
             thread.join(_POLL_SECONDS)
+
+    def _tell(self) -> None:
+        """Pass what is watched now on to the watcher outside."""
+        if self._watcher is None:
+            return
+        if self._watched is None:
+            self._watcher.rest()
+        else:
+            what, deadline = self._watched
+            self._watcher.tell(what, deadline + OUTSIDE_SECONDS)
 
     def _kill(self) -> None:
         with self._lock:

@@ -1,7 +1,11 @@
 """`solmark grade` as a student runs it: a real process, a real sandbox, exit codes, JSON."""
 
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,3 +96,59 @@ def test_wrong_usage_says_what_to_change(arguments: tuple[str | Path, ...], hint
     assert done.returncode == 2, done.stdout
     assert hint in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_grading_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    source = tmp_path / "solution.py"
+    source.write_text("import time\n\n\ndef solve(*_arguments, **_scalars):\n    time.sleep(9)\n")
+    command = [str(Path(sys.executable).with_name("solmark")), "grade", "kernels/add-rmsnorm", str(source)]
+    with begun.open("w") as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True)
+        try:
+            deadline = time.monotonic() + 60
+            while not _descendants(process.pid, "candidate"):
+                assert process.poll() is None, begun.read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            os.kill(process.pid, number)
+            assert process.wait(60) == 128 + number, begun.read_text()
+        finally:
+            process.kill()
+            process.wait()
+    assert not [path for path in Path("/sys/fs/cgroup").rglob(f"*-{process.pid}-*") if path.is_dir()]
+
+
+def _descendants(pid: int, word: str) -> list[int]:
+    """Those whose command line has the word in it."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(child) for child in task.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            try:
+                line = Path(f"/proc/{child}/cmdline").read_bytes()
+            except OSError:
+                continue
+            found += [child] * (word.encode() in line) + _descendants(child, word)
+    return found
+
+
+def test_a_fault_of_the_assignment_shows_file_line_and_exception(tmp_path: Path) -> None:
+    folder = tmp_path / "add-rmsnorm"
+    shutil.copytree(ROOT / "assignments/kernels/add-rmsnorm", folder)
+    task = folder / "task.py"
+    lines = task.read_text("utf-8").splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("PARTS"))
+    broken = ["def lost(*_arguments):", "    raise KeyError('lost')", ""]
+    task.write_text(
+        "\n".join(lines[:at] + broken + lines[at:]).replace("oracle=oracle", "oracle=lost"), "utf-8"
+    )
+    assert "oracle=lost" in task.read_text("utf-8")
+    done = solmark("grade", folder, REFERENCE / "solution.py", "--mode", "test")
+    assert done.returncode == 3, done.stdout
+    assert f'task.py", line {at + 2}' in done.stdout.replace("\n", "")
+    assert "KeyError: 'lost'" in done.stdout

@@ -1,5 +1,8 @@
 """Deadlines on the judge's own calls: the candidate dies first, then the session is given up."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -101,3 +104,35 @@ def test_an_interrupt_kills_the_candidates(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(KeyboardInterrupt):
         watched.run(lambda: candidate.killed.wait(30))
     assert candidate.killed.is_set()
+
+
+HOLDS = """
+from grader.judge import supervisor
+supervisor.OUTSIDE_SECONDS = 0.5
+watched = supervisor.Supervisor()
+
+
+def session():
+    with watched.watch("fill", 60.0):
+        pass
+    with watched.watch("oracle", 0.2):
+        return 9**9**9
+
+
+watched.run(session)
+"""
+
+
+def test_a_call_that_holds_the_interpreter_is_ended_from_outside() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HOLDS], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert "oracle did not come back" in done.stderr
+
+
+def test_the_watcher_goes_with_the_session() -> None:
+    watched = Supervisor()
+    seen: list[subprocess.Popen[bytes]] = []
+    watched.run(lambda: seen.append(watched._watcher._process))  # type: ignore[union-attr]
+    assert seen[0].returncode == 0

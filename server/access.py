@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 from fastapi.concurrency import contextmanager_in_threadpool
-from fastapi.security.utils import get_authorization_scheme_param
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
@@ -23,6 +22,7 @@ from server.db.models import Node, User
 from server.db.session import Database
 from server.errors import CrossSite, Forbidden, NotLoggedIn
 from server.grading import service as grading
+from server.schemas import MAX_ID
 from server.settings import Settings
 
 MAX_PAGE = 200
@@ -94,16 +94,11 @@ class Caller:
             raise Forbidden(needs=f"scope {scope}", needs_zh=f"令牌权限 {scope}")
 
 
-def bearer(request: Request) -> str | None:
-    """The token in the `Authorization` header, if there is one."""
-    scheme, value = get_authorization_scheme_param(request.headers.get("authorization"))
-    return value if scheme.lower() == "bearer" and value else None
-
-
 def _caller(request: Request, session: Db, settings: AppSettings, database: AppDatabase) -> Caller | None:
-    token = bearer(request)
-    if token is not None and request.url.path.startswith("/api/"):  # Pages are for browsers.
-        found = accounts.token_user(session, token)
+    # Pages are for browsers. Elsewhere the header alone says who asks: a cookie beside it never counts.
+    if "authorization" in request.headers and request.scope["path"].startswith("/api/"):
+        token = security.bearer(request)
+        found = accounts.token_user(session, token) if token is not None else None
         if found is None:
             raise NotLoggedIn
         user, row = found
@@ -157,7 +152,7 @@ MaybeUser = Annotated[User | None, Depends(_maybe_user)]
 
 
 def _node(request: Request, session: Db) -> Node:
-    token = bearer(request)
+    token = security.bearer(request)
     node = grading.node_by_token(session, token) if token else None
     if node is None:
         raise NotLoggedIn
@@ -177,7 +172,7 @@ class Page:
 
 
 def _page(
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50, after: Annotated[int, Query(ge=0, lt=1 << 62)] = 0
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50, after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0
 ) -> Page:
     return Page(limit, after)
 

@@ -47,9 +47,10 @@ def serve(
             server_header=False,
         )
         return
-    from server import site
+    from server import logging, site
     from server.embedded import sole_owner
 
+    logging.configure(settings)
     settings = site.absolute_home(settings)
     with _sentences(), _ended() as ended, sole_owner(settings.server_home):
         _migrate(settings)
@@ -171,10 +172,12 @@ def demo(
 
 def web() -> object:
     """The application as uvicorn starts it, publishing to the broker."""
+    from server import logging
     from server.app import create_app
     from server.tasks.publisher import celery_app, publisher
 
     settings = load()
+    logging.configure(settings)
     return create_app(settings, publish=publisher(celery_app(settings.broker_url)))
 
 

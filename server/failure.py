@@ -5,12 +5,12 @@ from typing import Any
 
 import structlog
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from server.errors import BodyTooLarge, Conflict, DomainError, Unavailable, error_body
+from server.errors import BodyTooLarge, Conflict, DomainError, Invalid, Unavailable, error_body
 
 RenderError = Callable[[Request, int, dict[str, Any]], Response]
 """Makes a page of an error: (request, status, the error shape)."""
@@ -44,6 +44,12 @@ def answer(request: Request, error: Exception) -> Response:
         case HTTPException():
             body = error_body(*_HTTP.get(error.status_code, _OTHER), {})
             return _respond(request, error.status_code, body, error.headers or {})
+        case DataError():
+            _log.warning("database refused a value", error=str(error.orig))
+            return answer(
+                request,
+                Invalid(field="request", why="a value cannot be stored", why_zh="某个值无法存储"),
+            )
         case IntegrityError():
             _log.warning("constraint refused a write", error=str(error.orig))
             return answer(request, Conflict(what="somebody changed it at the same moment; try again"))
@@ -58,7 +64,8 @@ def answer(request: Request, error: Exception) -> Response:
 
 def wants_page(request: Request) -> bool:
     """Whether a person's browser asks, and not a program."""
-    return not request.url.path.startswith(_PROGRAMS) and "text/html" in request.headers.get("accept", "")
+    path: str = request.scope["path"]
+    return not path.startswith(_PROGRAMS) and "text/html" in request.headers.get("accept", "")
 
 
 def _respond(request: Request, status: int, body: dict[str, Any], headers: Mapping[str, str]) -> Response:
@@ -72,10 +79,15 @@ def _respond(request: Request, status: int, body: dict[str, Any], headers: Mappi
     return response
 
 
+def _readable(text: str) -> str:
+    """The text with what no answer can carry replaced: a key that was sent may hold anything."""
+    return text.encode("utf-8", "replace").decode()[:500]
+
+
 def _validation_body(error: RequestValidationError) -> dict[str, Any]:
     # Values are not repeated: one of them may be a password.
     fields = [
-        {"field": ".".join(map(str, fault["loc"])), "message": str(fault["msg"])}
+        {"field": _readable(".".join(map(str, fault["loc"]))), "message": _readable(str(fault["msg"]))}
         for fault in error.errors()[:20]
     ]
     first = fields[0] if fields else {"field": "body", "message": "invalid"}

@@ -5,13 +5,14 @@ import time
 from importlib.metadata import version
 
 import structlog
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import credentials, failure, security
-from server.errors import BodyTooLarge, CrossSite, DomainError
+from server.errors import BodyTooLarge, CrossSite, DomainError, Invalid, NotFound
 from server.settings import Settings
 
 VERSION = version("solmark")
@@ -19,7 +20,20 @@ VERSION_HEADER = "X-Solmark-Version"
 REQUEST_HEADER = "X-Request-Id"
 MULTIPART_SLACK = 5 << 20
 """Bytes that a bundle's manifest and the multipart form may add."""
+_BEARERS = ("/api/", "/internal/")
+"""Where a token in the header, and nothing else, says who asks (`access`)."""
 _log = structlog.get_logger("server.request")
+
+
+def _unreadable(field: str) -> Invalid:
+    return Invalid(field=field, why="plain UTF-8 text is needed", why_zh="须为纯 UTF-8 文本")
+
+
+def _reads_as_utf8(content_type: str) -> bool:
+    """Whether a body of this type is read as UTF-8; forms would be decoded by any codec that Python has."""
+    _, options = parse_options_header(content_type)
+    charset = options.get(b"charset", b"utf-8")
+    return charset.strip().lower() in {b"", b"utf-8", b"utf8", b"us-ascii", b"ascii"}
 
 
 class Guard:
@@ -55,7 +69,9 @@ class Guard:
             try:
                 refusal = self._refusal(request)
                 if refusal is not None:
-                    await failure.answer(request, refusal)(scope, receive, sending)
+                    # Its page must not repeat an address that cannot be read.
+                    asked = Request({**scope, "query_string": b""})
+                    await failure.answer(asked, refusal)(scope, receive, sending)
                 else:
                     await self.app(scope, self._limited(request, receive), sending)
             except Exception as error:
@@ -65,12 +81,12 @@ class Guard:
                 await failure.answer(request, error)(scope, receive, sending)
             finally:
                 _log.info(
-                    "request", method=request.method, path=request.url.path, status=status,
+                    "request", method=request.method, path=scope["path"], status=status,
                     seconds=round(time.perf_counter() - began, 4),
                 )  # fmt: skip
 
     def _limit(self, request: Request) -> int:
-        path = request.url.path
+        path: str = request.scope["path"]
         if path.startswith("/internal/blobs/"):
             return self.settings.log_blob_bytes
         if path.startswith("/api/") and path.endswith("/bundles"):
@@ -83,13 +99,22 @@ class Guard:
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or int(length) > limit:
             return BodyTooLarge(limit=limit)
-        if request.method in security.SAFE_METHODS or "authorization" in request.headers:
-            return None  # Another site's page cannot set that header.
+        if "\0" in request.scope["path"]:
+            return NotFound(what="address")
+        query: bytes = request.scope["query_string"]
+        if b"%00" in query or not query.isascii():
+            return _unreadable("query")
+        if not _reads_as_utf8(request.headers.get("content-type", "")):
+            return _unreadable("Content-Type")
+        if request.method in security.SAFE_METHODS:
+            return None
+        if security.bearer(request) is not None and request.scope["path"].startswith(_BEARERS):
+            return None  # Only the token counts there, and another site's page cannot know it.
         same = security.same_origin(self.settings, request)
         if same is False:
             return CrossSite()
         cookie = request.cookies.get(security.SESSION_COOKIE)
-        if same is None and cookie and request.url.path.startswith("/api/"):
+        if same is None and cookie and request.scope["path"].startswith("/api/"):
             token = request.headers.get(security.FORM_HEADER, "")
             if not credentials.form_token_matches(self.settings, cookie, token):
                 return CrossSite()

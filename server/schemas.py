@@ -1,17 +1,71 @@
 """What the API's answers share: the error shape, pages of lists, times with their zone."""
 
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 Item = TypeVar("Item")
+MAX_ID = (1 << 31) - 1
+"""Largest id that the database's integers hold."""
+YEARS = range(2000, 2201)
+"""Years of dates that are taken: near the ends of the calendar a change of zone would overflow."""
+
+
+def plain(value: str) -> str:
+    """The text, if both databases can store it: raises for NUL and for lone surrogates."""
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise PydanticCustomError("plain_text", "text without NUL and lone surrogates is needed")
+    return value
+
+
+def _in_range(value: datetime) -> datetime:
+    if value.year not in YEARS:
+        raise PydanticCustomError(
+            "moment", "a time from {first} to {last} is needed", {"first": YEARS[0], "last": YEARS[-1]}
+        )
+    return value
+
+
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+"""The id of a row."""
+Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+"""A time with its zone that every zone can show."""
+PlainText = Annotated[str, AfterValidator(plain)]
+"""Text that can be stored."""
 
 
 class Body(BaseModel):
     """Base of what clients send: unknown keys are refused, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid")
+    contents: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose values are not stored as text: what they may hold is checked elsewhere."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_plain(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                _check_plain(key)
+                if key not in cls.contents:
+                    _check_plain(item)
+        return value
+
+
+def _check_plain(value: Any) -> None:
+    """Raise for text that cannot be stored, however deep in the value it lies."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            plain(item)
+        elif isinstance(item, Mapping):
+            waiting.extend((*item.keys(), *item.values()))
+        elif isinstance(item, list):
+            waiting.extend(item)
 
 
 class Error(BaseModel):

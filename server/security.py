@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from fastapi.security.utils import get_authorization_scheme_param
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
@@ -50,11 +51,21 @@ def clear_session_cookie(response: Response, settings: Settings) -> None:
     )
 
 
+def bearer(request: HTTPConnection) -> str | None:
+    """The token in the `Authorization` header, if there is one."""
+    scheme, value = get_authorization_scheme_param(request.headers.get("authorization"))
+    return value if scheme.lower() == "bearer" and value else None
+
+
 def same_origin(settings: Settings, request: HTTPConnection) -> bool | None:
     """Whether our page sent the request: by `Origin` or `Sec-Fetch-Site`; None if neither came."""
     origin = request.headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc in {request.headers.get("host"), urlsplit(settings.public_url).netloc}
+        try:
+            host = urlsplit(origin).netloc
+        except ValueError:
+            return False
+        return host != "" and host in {request.headers.get("host"), urlsplit(settings.public_url).netloc}
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in {"same-origin", "none"}

@@ -23,7 +23,7 @@ from server.db.audit import record
 from server.db.models import User
 from server.errors import Forbidden, NotLoggedIn
 from server.middleware import VERSION
-from server.schemas import Items
+from server.schemas import Id, Items
 
 API_VERSION = 1
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
@@ -90,7 +90,7 @@ def tokens(session: Db, user: CurrentUser) -> Items[TokenOut]:
 
 
 @router.delete("/tokens/{token_id}", status_code=204)
-def revoke_token(token_id: int, session: Db, caller: AnyCaller) -> None:
+def revoke_token(token_id: Id, session: Db, caller: AnyCaller) -> None:
     """Revoke one of the caller's tokens."""
     service.revoke_token(session, caller.user, token_id)
 

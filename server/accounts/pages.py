@@ -11,6 +11,7 @@ from server.access import AppSettings, CheckedForm, CurrentUser, Db, client_addr
 from server.accounts import service
 from server.db.models import User
 from server.errors import DomainError
+from server.schemas import Id, PlainText
 from server.settings import Settings
 from server.web import forms, i18n
 from server.web.reader import PageReader
@@ -19,7 +20,7 @@ from server.web.words import N_, SCOPES
 
 router = APIRouter(include_in_schema=False)
 _YEAR_SECONDS = 365 * 86400
-Text = Annotated[str, Form()]
+Text = Annotated[PlainText, Form()]
 
 
 @router.get("/login")
@@ -97,7 +98,7 @@ def create_token(
 
 
 @router.post("/account/tokens/{token_id}/revoke", dependencies=[CheckedForm])
-def revoke_token(session: Db, user: CurrentUser, token_id: int) -> Response:
+def revoke_token(session: Db, user: CurrentUser, token_id: Id) -> Response:
     """Make a token worthless."""
     service.revoke_token(session, user, token_id)
     return RedirectResponse("/account?notice=revoked", status_code=303)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from server.schemas import Body
+from server.schemas import Body, Moment
 
 
 class LoginBody(Body):
@@ -21,7 +21,7 @@ class TokenBody(Body):
 
     name: str = Field(min_length=1, max_length=64)
     scopes: Sequence[Literal["read", "submit", "staff"]] = Field(default=("read", "submit"), min_length=1)
-    expires: AwareDatetime | None = None
+    expires: Moment | None = None
     login: str | None = Field(default=None, max_length=254)
     password: str | None = Field(default=None, max_length=1024)
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, File, Form, Response, UploadFile
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from server.access import AppSettings, Blobs, CurrentUser, Db, Paging, StaffUser
 from server.accounts import service as accounts
@@ -24,7 +24,7 @@ from server.courses.service import UNSET, AssignmentView
 from server.db.models import AssignmentVersion, Course
 from server.db.models.course import Role
 from server.errors import BodyTooLarge, Forbidden, NotFound
-from server.schemas import Items
+from server.schemas import Items, Moment
 
 MAX_MANIFEST = 4 << 20
 router = APIRouter(prefix="/api/v1/courses", tags=["courses"])
@@ -178,8 +178,8 @@ def publish(
     settings: AppSettings,
     archive: Annotated[UploadFile, File()],
     manifest: Annotated[UploadFile, File()],
-    opens: Annotated[AwareDatetime | None, Form()] = None,
-    closes: Annotated[AwareDatetime | None, Form()] = None,
+    opens: Annotated[Moment | None, Form()] = None,
+    closes: Annotated[Moment | None, Form()] = None,
     attempt_limit: Annotated[int | None, Form(ge=1)] = None,
     device_seconds_per_day: Annotated[float | None, Form(gt=0), Field(allow_inf_nan=False)] = None,
 ) -> VersionOut:

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from server.courses.service import AssignmentView
 from server.db.models import AssignmentVersion, AuditEntry, Course, Membership
 from server.db.models.course import Role
-from server.schemas import Body
+from server.schemas import Body, Moment
 
 
 class CourseBody(Body):
@@ -132,8 +132,8 @@ class AssignmentDetailOut(AssignmentOut):
 class DatesBody(Body):
     """Dates and limits to set; null clears one, a key that is missing leaves it."""
 
-    opens: AwareDatetime | None = None
-    closes: AwareDatetime | None = None
+    opens: Moment | None = None
+    closes: Moment | None = None
     attempt_limit: int | None = Field(default=None, ge=1)
     device_seconds_per_day: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 

@@ -17,6 +17,7 @@ from server.db.models import Submission
 from server.errors import Unavailable
 from server.grading import service as grading
 from server.grading.states import SubmissionState
+from server.schemas import Id
 from server.submissions import service
 from server.web import charts, i18n, markdown, report_view
 from server.web.reader import PageReader
@@ -114,7 +115,7 @@ def submissions_page(
     slug: str,
     assignment: str = "",
     mine: bool = False,
-    before: int | None = None,
+    before: Id | None = None,
 ) -> Response:
     """A course's submissions, newest first: the team's own, or for staff everybody's."""
     course, role = courses.visible_course(session, slug, user)

@@ -1,21 +1,25 @@
 """What the API says of submissions."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
-from grader.contract import Language, Mode
+from grader.contract import OFFERED_MODES, Language, Mode
 from server.db.models import Submission
 from server.grading.service import Place
 from server.schemas import Body
+
+_MODES = {"type": "string", "enum": [mode.value for mode in OFFERED_MODES]}
 
 
 class SubmissionBody(Body):
     """A submission as JSON: file names to their text."""
 
+    contents = frozenset({"files"})
+
     files: dict[str, str] = Field(min_length=1)
-    mode: Mode = Mode.GRADE
+    mode: Annotated[Mode, WithJsonSchema(_MODES)] = Mode.GRADE
     language: Language | None = None
     hardware: str | None = Field(default=None, max_length=32)
 

@@ -21,7 +21,10 @@ _CPP = re.compile(r'^\s*#\s*include\b|extern\s+"C"|\bstd::', re.MULTILINE)
 
 def local_address(address: str, default: str = "/") -> str:
     """The address if it leads to this site, else the default: a link must not lead people elsewhere."""
-    parts = urlsplit(address.replace("\\", "/"))
+    try:
+        parts = urlsplit(address.replace("\\", "/"))
+    except ValueError:  # Such as `//[`, which no browser can follow either.
+        return default
     plain = address.startswith("/") and not address.startswith("//") and address.isprintable()
     return address if plain and not parts.scheme and not parts.netloc else default
 

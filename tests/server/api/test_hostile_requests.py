@@ -1,0 +1,148 @@
+"""Requests that no browser sends: unreadable addresses, headers and values, and mixed credentials."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from server import security
+from server.web import forms
+
+PASSWORD = "correct horse battery"
+Headers = Callable[..., dict[str, str]]
+SUBMIT = "/api/v1/courses/demo/assignments/kernels/double/submissions"
+SOLUTION = {"files": {"solution.py": "def solve(x, y):\n    pass\n"}}
+
+
+def _log_in(client: httpx.Client) -> None:
+    answer = client.post("/api/v1/login", json={"login": "ann", "password": PASSWORD})
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(
+    "address", ["//[", "/\\[", "//evil.example", "\\\\evil.example", "http://x", "/\ud800"]
+)
+def test_an_address_that_leads_elsewhere_or_nowhere_is_not_followed(address: str) -> None:
+    assert forms.local_address(address) == "/"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_broken_addresses_and_headers_are_mistakes_of_the_client(client: httpx.Client) -> None:
+    page = {"Accept": "text/html"}
+    assert client.get("/login?next=//%5B", headers=page).status_code == 200
+    chosen = client.post("/language", data={"language": "zh", "next": "/\\["})
+    assert (chosen.status_code, chosen.headers["location"]) == (303, "/")
+    assert client.get("/courses/a%00b", headers=page).status_code == 404
+    assert client.get("/login?next=%00", headers=page).status_code == 422
+    _log_in(client)
+    for origin in ("http://[", "http://]x", "", "//"):
+        assert client.post(SUBMIT, json=SOLUTION, headers={"Origin": origin}).status_code == 403, origin
+    form = {"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}
+    body = b'--x\r\nContent-Disposition: form-data; name="login"\r\n\r\n\\ud800\r\n--x--\r\n'
+    assert client.post("/login", content=body, headers=form).status_code == 422
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("value", ["Bearer smk_wrong", "Bearer", "Basic eDp5", "x"])
+def test_a_cookie_never_counts_beside_an_authorization_header(client: httpx.Client, value: str) -> None:
+    _log_in(client)
+    answer = client.post(SUBMIT, json=SOLUTION, headers={"Authorization": value})
+    assert answer.status_code in {401, 403}, answer.text
+    assert client.get("/api/v1/me", headers={"Authorization": value}).status_code == 401
+    evil = {"Authorization": value, "Origin": "https://evil.example"}
+    assert client.post("/account/tokens", data={"name": "stolen"}, headers=evil).status_code == 403
+    assert client.cookies.get(security.SESSION_COOKIE)
+
+
+@pytest.mark.parametrize("number", [0, 1 << 31, 1 << 62, 1 << 63, 10**40])
+def test_ids_and_cursors_out_of_range_are_refused(client: httpx.Client, token: Headers, number: int) -> None:
+    _log_in(client)
+    headers = token("admin")
+    assert client.delete(f"/api/v1/tokens/{number}", headers=headers).status_code == 422
+    assert client.get(f"/courses/demo/submissions?before={number}").status_code == 422
+    for path in ("members", "audit", "submissions"):
+        answer = client.get(f"/api/v1/courses/demo/{path}?after={number}", headers=headers)
+        assert answer.status_code == (422 if number else 200), answer.text
+    assert client.get(f"/api/v1/courses/demo/audit?after={(1 << 31) - 1}", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
+def test_text_that_cannot_be_stored_is_refused(
+    client: httpx.Client, token: Headers, world: Any, text: str
+) -> None:
+    headers = token("admin") | {"Content-Type": "application/json"}
+    course = {"slug": "new", "title_en": text, "title_zh": "x"}
+    beat = {"worker": "w", "hardware": "cpu", "versions": {"deep": [{text: 1}]}}
+    bodies = {
+        "/api/v1/courses": course,
+        "/api/v1/courses/demo/members": {"login": text},
+        "/api/v1/users": {"login": "new", "name": text, text: 1},
+        "/api/v1/login": {"login": text, "password": text},
+        "/api/v1/tokens": {"name": text},
+        SUBMIT: {"files": {text: "x"}},
+        "/internal/heartbeat": beat,
+    }
+    for path, body in bodies.items():
+        if path.startswith("/internal"):
+            headers["Authorization"] = f"Bearer {world.node_token}"
+        answer = client.post(path, content=json.dumps(body), headers=headers)
+        assert answer.status_code == 422, (path, answer.text)
+    form = {"login": "a\0b", "password": "a\0b"}
+    assert client.post("/login", data=form).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "0001-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59-12:00",
+        "9999-12-31T00:00:00Z",
+        "1999-12-31T00:00:00Z",
+    ],
+)
+def test_dates_at_the_ends_of_the_calendar_are_refused(
+    client: httpx.Client, token: Headers, date: str
+) -> None:
+    headers = token("admin")
+    address = "/api/v1/courses/demo/assignments/kernels/double"
+    for field in ("opens", "closes"):
+        answer = client.patch(address, json={field: date}, headers=headers)
+        assert answer.status_code == 422
+        assert "from 2000 to 2200" in answer.json()["error"]["message"]
+    body = {"name": "x", "expires": date}
+    assert client.post("/api/v1/tokens", json=body, headers=headers).status_code == 422
+    assert client.patch(address, json={"closes": "2200-12-31T00:00:00Z"}, headers=headers).status_code == 200
+
+
+def test_the_web_process_logs_failures_as_json_without_variables(tmp_path: Path) -> None:
+    script = """
+import logging
+from server.cli import web
+web()
+def fail(password):
+    raise ValueError("broken")
+try:
+    fail("a secret" + " password")
+except ValueError as error:
+    import structlog
+    structlog.get_logger("x").error("request failed", exc_info=error)
+    logging.getLogger("uvicorn.error").exception("failed")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"SOLMARK_SERVER_HOME": str(tmp_path), "SOLMARK_BROKER_URL": "redis://127.0.0.1:1/0"},
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("{") and "ValueError: broken" in line for line in lines)
+    assert "a secret password" not in done.stdout + done.stderr

@@ -20,11 +20,12 @@ KEPT_SECONDS = 2 * 86400
 class Entry:
     """One entry of the stream: its id, by which a reader resumes, and its event.
 
-    Without an event it says that the state in the database has changed.
+    Without an event it says that the state in the database has changed, or, not `readable`, nothing at all.
     """
 
     id: str
     event: Event | None
+    readable: bool = True
 
 
 def position(last_event_id: str | None) -> str:
@@ -39,12 +40,12 @@ async def read_after(
 ) -> list[Entry]:
     """Entries after `last`, waiting for the first of them up to `block_seconds` (None: not at all).
 
-    What is not an event (a node of another version wrote it) is left out. Raises RedisError when the broker
-    does not answer.
+    What is not an event (a node of another version wrote it) comes as an entry that is not readable: a reader
+    goes on behind it. Raises RedisError when the broker does not answer.
     """
     block = None if block_seconds is None else max(1, int(block_seconds * 1000))
     answer: Any = await broker.xread({events_key(submission): last}, count=BATCH, block=block)
-    return [entry for _, found in answer or () for raw in found if (entry := _entry(raw)) is not None]
+    return [_entry(raw) for _, found in answer or () for raw in found]
 
 
 def mark_changed(broker: "redis.Redis", submission: str) -> None:
@@ -55,7 +56,7 @@ def mark_changed(broker: "redis.Redis", submission: str) -> None:
     pipe.execute()
 
 
-def _entry(raw: Any) -> Entry | None:
+def _entry(raw: Any) -> Entry:
     number, fields = raw
     identity = number.decode()
     if b"event" not in fields:
@@ -63,7 +64,7 @@ def _entry(raw: Any) -> Entry | None:
     try:
         return Entry(identity, read(Event, fields[b"event"]))
     except ContractError:
-        return None
+        return Entry(identity, None, readable=False)
 
 
 def encode(name: str, data: Any, identity: str | None = None) -> bytes:

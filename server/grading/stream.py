@@ -57,7 +57,7 @@ async def follow(
                 last, spoken = entry.id, time.monotonic()
                 if entry.event is not None:
                     yield _progress(entry)
-            if any(entry.event is None for entry in entries):
+            if any(entry.event is None and entry.readable for entry in entries):
                 break
         if time.monotonic() - spoken > COMMENT_SECONDS:
             spoken = time.monotonic()

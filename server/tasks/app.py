@@ -5,6 +5,7 @@ the next finds in the database.
 """
 
 import hashlib
+import logging
 from typing import Any
 
 import redis
@@ -33,9 +34,11 @@ def create_app(settings: Settings) -> Celery:
     def store_report(raw: str) -> None:
         with database.begin() as session:
             stored = service.store_report(session, settings, raw)
-        log.info("report", outcome=stored.outcome, submission=stored.submission, cause=stored.text)
+        if stored.outcome in ("stored", "duplicate"):  # The others have been logged with their cause.
+            log.info(f"report {stored.outcome}", submission=stored.submission, attempt=stored.attempt)
         # Only after the commit: the node removes its copy. Lost, it sends again, and hears `duplicate`.
-        broker.set(stored_key(hashlib.sha256(raw.encode()).hexdigest()), 1, ex=STORED_SECONDS)
+        digest = hashlib.sha256(raw.encode("utf-8", "replace")).hexdigest()
+        broker.set(stored_key(digest), 1, ex=STORED_SECONDS)
 
     def dispatch() -> None:
         with database.begin() as session:
@@ -71,6 +74,7 @@ def create_app(settings: Settings) -> Celery:
 def run(settings: Settings, *, beat: bool, name: str = "server") -> None:
     """Work on the server's queue until told to stop; with `beat`, keep the schedule in a thread as well."""
     app = create_app(settings)
+    _keep_logs()
     service_thread = (
         EmbeddedService(app, thread=True, scheduler_cls="celery.beat:Scheduler") if beat else None
     )
@@ -90,11 +94,23 @@ def run(settings: Settings, *, beat: bool, name: str = "server") -> None:
             f"--hostname={name}",
             "--without-gossip",
             "--without-mingle",
-            "--loglevel=WARNING",
         ]
     )
 
 
 def run_beat(settings: Settings) -> None:
     """Keep the schedule alone, beside any number of task workers; two of them do no harm."""
-    create_app(settings).Beat(scheduler_cls="celery.beat:Scheduler", loglevel="WARNING").run()
+    app = create_app(settings)
+    _keep_logs()
+    app.Beat(scheduler_cls="celery.beat:Scheduler").run()
+
+
+def _keep_logs() -> None:
+    """Leave handlers and level as `server.logging` set them; of the library's own lines, warnings only."""
+    signals.setup_logging.connect(_logging_is_set_up)
+    for name in ("celery", "kombu"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _logging_is_set_up(**_: Any) -> None:
+    """Celery configures no logging while this receives its signal."""

@@ -8,6 +8,7 @@ from celery import Celery  # type: ignore[import-untyped]
 from grader.contract import GRADE_TASK, QUEUE_SETTINGS, SERVER_QUEUE, cancel_key, grade_queue
 from server.db.session import Job, Publisher
 from server.grading.progress import mark_changed
+from server.tasks.broker import TRANSPORT
 
 DISPATCH_TASK = "solmark.dispatch"
 SWEEP_TASK = "solmark.sweep"
@@ -25,6 +26,9 @@ def celery_app(broker_url: str) -> Celery:
         task_default_queue=SERVER_QUEUE,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
+        # Nobody steers these workers over the broker, so nothing on it can stop them.
+        worker_enable_remote_control=False,
+        broker_transport=TRANSPORT,
     )
     return app
 

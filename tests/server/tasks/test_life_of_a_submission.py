@@ -1,14 +1,17 @@
 """From POST to the final state through real processes, and what happens when one of them is lost."""
 
+import asyncio
 import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from redis import asyncio as redis_async
 from sqlalchemy import select
 
 from grader.contract import REPORT_BYTES, SERVER_QUEUE, STORE_TASK, events_key
 from server.db.models import Attempt, Report
+from server.grading.progress import START, Entry, read_after
 from server.tasks.publisher import DISPATCH_TASK
 
 if TYPE_CHECKING:
@@ -98,10 +101,46 @@ def test_what_cannot_be_read_harms_nobody(stage: "Stage", eventually: Any) -> No
         stage.queue.send_task(STORE_TASK, args=[nonsense], queue=SERVER_QUEUE)
     stage.queue.send_task(STORE_TASK, args=[], queue=SERVER_QUEUE)
     stage.queue.send_task("no.such.task", args=[], queue=SERVER_QUEUE)
-    stage.broker.lpush(SERVER_QUEUE, json.dumps({"body": "x", "headers": {}, "properties": {}}))
+    stage.queue.send_task(STORE_TASK, args=["\ud800"], queue=SERVER_QUEUE)
+    running = stage.tasks.process
+    info = {"exchange": "", "routing_key": SERVER_QUEUE}
+    headed = {"body": "x", "properties": {"delivery_tag": "junk", "delivery_info": info}}
+    for junk in (
+        "not json", "[]", "{}", "null", '"x"', "9" * 5000, b"\xff",
+        json.dumps({"body": "x", "headers": {}, "properties": {}}),
+        json.dumps({"body": "x", "headers": {}, "properties": {"delivery_tag": "junk"}}),
+        json.dumps({**headed, "headers": {"task": []}}),
+        json.dumps({**headed, "headers": 7}),
+    ):  # fmt: skip
+        stage.broker.lpush(SERVER_QUEUE, junk)
+    stage.broker.publish("/0.celery.pidbox", "not json")
     stage.queue.send_task(DISPATCH_TASK, args=[], queue=SERVER_QUEUE)
     assert stage.wait_for(submission, "done")["verdict"] == "accepted"
     eventually(lambda: stage.waiting(SERVER_QUEUE) == 0, "for the queue to be empty")
+    assert stage.tasks.process is running
+    assert stage.tasks.alive
+    log = [json.loads(line) for line in stage.supervisor.tail("tasks", 1000).splitlines() if line[:1] == "{"]
+    told = {line["event"] for line in log if line.get("submission") == submission and line["level"] == "info"}
+    assert {"dispatched", "report stored"} <= told
+    assert "message dropped" in {line["event"] for line in log}
+    assert not [line for line in log if "received" in line["event"] and line["level"] == "info"]
+
+
+def test_an_event_that_cannot_be_read_is_passed_over(stage: "Stage") -> None:
+    submission = stage.submit("sleep 1")
+    for nonsense in ("{}", "not json", '{"version": 99}'):
+        stage.broker.xadd(events_key(submission), {"event": nonsense})
+    events = stage.events(submission)
+    assert [data["seq"] for _, name, data in events if name == "progress"] == [1, 2, 3]
+    assert events[-1][1] == "final"
+    entries = asyncio.run(_read_all(stage.broker_url, submission))
+    assert sum(not entry.readable for entry in entries) == 3
+    assert asyncio.run(_read_all(stage.broker_url, submission, entries[-1].id)) == []
+
+
+async def _read_all(url: str, submission: str, last: str = START) -> list[Entry]:
+    async with redis_async.Redis.from_url(url) as broker:
+        return await read_after(broker, submission, last, None)
 
 
 def test_a_judge_that_always_fails_ends_as_a_grader_error_after_three_attempts(stage: "Stage") -> None:

@@ -6,6 +6,7 @@ ends; a child that dies by itself is started again.
 
 import contextlib
 import fcntl
+import fnmatch
 import os
 import secrets
 import shutil
@@ -245,6 +246,10 @@ def _answers(client: "redis.Redis") -> bool:
         return bool(client.ping())
     except redis.RedisError:
         return False
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _dies_with_us() -> list[str]:

@@ -17,6 +17,14 @@ from server.settings import Settings
 
 LOCAL_NODE = "local"
 WATCH_SECONDS = 0.5
+WORKER_INHERITS = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "XDG_*"),
+    *("LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHON*", "CC", "CXX", "CUDA_*", "NVIDIA_*", "TORCH*", "TRITON_*"),
+    *("OMP_*", "MKL_*", "SSL_CERT_*", "*_proxy", "*_PROXY"),
+    *("SOLMARK_HOME", "SOLMARK_SANDBOX", "SOLMARK_DEVICES", "SOLMARK_SESSION_SECONDS"),
+    *("SOLMARK_HEARTBEAT_SECONDS", "SOLMARK_ASSIGNMENTS"),
+)
+"""What a node needs of the environment. The server's secrets and its database's passwords are not among it."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ def running(settings: Settings, *, host: str, port: int | None, hardware: str = 
                 # Somebody waits at the terminal: the job returns to the queue, which is kept.
                 "SOLMARK_GRACE_SECONDS": "0.5",
             },
+            inherit=WORKER_INHERITS,
             together=True,
         )
         yield Site(url, settings, supervisor)

@@ -14,7 +14,7 @@ from kombu.transport import redis as kombu_redis
 TRANSPORT = "server.tasks.broker:Transport"
 """Celery's setting `broker_transport`."""
 _MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What kombu and Celery raise on taking apart what is no message; errors of the connection are none of these."""
+"""What kombu and Celery raise on what is no message; errors of the connection are none of these."""
 _log = structlog.get_logger(__name__)
 
 

@@ -1,77 +1,35 @@
-"""What holds a site on one machine together: its home has one owner, its children end with it."""
+"""Children of a site: what they know of this process's environment."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from server.embedded import HomeTakenError, Supervisor, sole_owner, wait_until
+from server.embedded import Supervisor
+from server.site import WORKER_INHERITS
 
-HOLD = """
-import sys
-from pathlib import Path
-from server.embedded import sole_owner
-with sole_owner(Path(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-LOOP = """
-import signal, sys, time
-from pathlib import Path
-folder, name, needs = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
-told = []
-signal.signal(signal.SIGTERM, lambda *_: told.append(1))
-(folder / f"{name}.up").touch()
-while not told:
-    time.sleep(0.02)
-(folder / f"{name}.told").touch()
-while not all((folder / f"{need}.told").exists() for need in needs):
-    time.sleep(0.02)
-"""
+SECRETS = {
+    "SOLMARK_SECRET_KEY": "hush-key",
+    "SOLMARK_DATABASE_URL": "postgresql+psycopg://solmark:hush-database@db/solmark",
+    "PGPASSWORD": "hush-pg",
+    "SOME_CLOUD_TOKEN": "hush-cloud",
+}
+PRINT = "import os; print(*(f'{k}={v}' for k, v in os.environ.items()), sep='\\n', flush=True)"
 
 
-def test_a_home_has_one_owner_who_is_named(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        with pytest.raises(HomeTakenError, match=f"process {other.pid}: stop it"), sole_owner(tmp_path):
-            pytest.fail("held twice")
-        other.kill()
-        other.wait()
-    # Nobody cleaned up after it: the kernel did.
-    with sole_owner(tmp_path):
-        pass
-
-
-@pytest.mark.parametrize("command", ["demo", "serve"])
-def test_a_second_site_in_one_home_ends_at_once(command: str, tmp_path: Path) -> None:
-    with sole_owner(tmp_path / "server"):
-        result = subprocess.run(
-            [sys.executable, "-m", "server.cli", command],
-            env={"SOLMARK_HOME": str(tmp_path), "SOLMARK_SERVER_HOME": str(tmp_path / "server")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert result.returncode == 2, result.stderr
-    assert "is in use by process" in result.stderr
-    assert not list(tmp_path.glob("server/*.db"))
-
-
-def test_children_that_stop_together_are_told_together(tmp_path: Path) -> None:
-    """The last waits for the one before it to be told: one after the other, neither would end."""
-    names = ("first", "second", "third")
+def test_a_worker_knows_no_secret_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SOLMARK_SANDBOX", "bubblewrap")
     with Supervisor(tmp_path) as supervisor:
-        for name in names:
-            needs = ["second"] if name == "third" else []
-            supervisor.start(
-                name,
-                [sys.executable, "-c", LOOP, str(tmp_path), name, *needs],
-                together=name == "third",
+        for name, options in {"all": {}, "worker": {"inherit": WORKER_INHERITS}}.items():
+            child = supervisor.start(
+                name, [sys.executable, "-c", PRINT], environment={"SOLMARK_NODE": "n"}, **options
             )
-        wait_until(lambda: all((tmp_path / f"{name}.up").exists() for name in names), "children", supervisor)
-        children = [supervisor.child(name) for name in names]
-    assert [child.process.returncode for child in children if child.process] == [0, 0, 0]
+            assert child.process is not None
+            assert child.process.wait(30) == 0
+        everything, told = (supervisor.tail(name, 1000) for name in ("all", "worker"))
+    assert all(value in everything for value in SECRETS.values())
+    assert "hush" not in told
+    assert {"SOLMARK_NODE=n", "SOLMARK_SANDBOX=bubblewrap"} <= set(told.splitlines())
+    assert "PATH=" in told

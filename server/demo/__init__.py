@@ -54,7 +54,7 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
                 raise
             code = INTERRUPTED  # Ctrl-C reached a child too, which failed for that.
     if code == INTERRUPTED:
-        console.print("Stopped: what is not graded stays in the queue, for the next start.")
+        console.print("Stopped: what is not graded yet is submitted anew at the next start.")
     return code
 
 
@@ -83,8 +83,11 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
                 if not ended()
             }
             staff = stack.enter_context(Student(running.url, ASSISTANT, passwords[ASSISTANT]))
-            if left := staff.unfinished():
-                console.print(f"{left} submissions of an earlier run are graded first", highlight=False)
+            if left := [item for item in staff.unfinished() if item["author"] in people]:
+                # They would be graded first, and the demo has minutes.
+                for item in left:
+                    people[item["author"]].cancel(item["id"])
+                console.print(f"Cancelled {len(left)} submissions that an earlier run left in the queue")
             submitted = _grade(submissions, people, staff, running, console, ended)
         if ended():
             return INTERRUPTED

@@ -101,11 +101,15 @@ class Student:
             query["after"] = page["next"]
         return found
 
-    def unfinished(self) -> int:
-        """How many of the course's newest submissions wait or run, as its staff see them."""
+    def unfinished(self) -> list[dict[str, Any]]:
+        """Those of the course's newest submissions that wait or run, as its staff see them."""
         query = {"everyone": True, "limit": PAGE}
         found = _json(self._client.get(f"courses/{COURSE}/submissions", params=query))
-        return sum(not item["final"] for item in found["items"])
+        return [item for item in found["items"] if not item["final"]]
+
+    def cancel(self, identity: str) -> None:
+        """Stop one of their own submissions; one that has become final meanwhile is left as it is."""
+        self._client.post(f"submissions/{identity}/cancel")
 
     def close(self) -> None:
         """Close the connection."""

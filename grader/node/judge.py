@@ -121,7 +121,8 @@ class _Session:
         if self.report is None:
             # Both pipes end together or nearly so: what it said last is the cause that staff need.
             time.sleep(0.05)
-            with contextlib.suppress(KeyError, ValueError):
+            # Nothing may be there where a child of the judge still holds the pipe.
+            with contextlib.suppress(KeyError, ValueError, BlockingIOError):
                 self._read_error()
 
     def close(self) -> None:

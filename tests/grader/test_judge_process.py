@@ -14,6 +14,7 @@ import pytest
 
 from grader.assignment import load
 from grader.contract import Event, JobSpec, Mode, Report, SourceFile, Target, Verdict, read
+from grader.node import judge
 
 NAME = "solution.cpp"
 SOURCE = """
@@ -126,3 +127,26 @@ def _stat(entry: Path) -> list[Any] | None:
         return (entry / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
+
+
+def test_a_call_that_holds_the_interpreter_ends_the_judge_and_is_named(folder: Path, tmp_path: Path) -> None:
+    task = folder / "task.py"
+    source = task.read_text("utf-8").replace('return {"y": inputs["x"].double() * 2}', "return 9**9**9")
+    task.write_text(source, "utf-8")
+    impatient = (
+        "from grader.judge import authored, supervisor;"
+        "authored.SECONDS = supervisor.OUTSIDE_SECONDS = 1.0;"
+        "from grader.judge_process import main; main()"
+    )
+    lock = tmp_path / "lock"
+    lock.touch()
+    with pytest.raises(judge.JudgeError, match="SIGKILL") as raised:
+        judge.run(
+            [sys.executable, "-c", impatient],
+            _request(folder),
+            seconds=120.0,
+            on_event=lambda _event: None,
+            interrupted=lambda: None,
+            lock=lock,
+        )
+    assert "oracle did not come back" in raised.value.detail

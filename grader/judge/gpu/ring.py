@@ -5,17 +5,16 @@ its seed when it is audited.
 """
 
 import secrets
-import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from grader import fills
 from grader.contract import Verdict
 from grader.fills import SEED_BITS
-from grader.judge import poison
+from grader.judge import authored, poison
 from grader.judge.arena import same_bits
-from grader.judge.audit import AuditError, Comparison, compare_slot
+from grader.judge.audit import Comparison
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu.arena import DeviceArena, Private
 from grader.judge.gpu.fill import Burst, Recorder, poison_and_canaries
@@ -193,24 +192,26 @@ class DeviceRing:
             if tensor.role == "in" and not same_bits(found[tensor.name], mine[tensor.name]):
                 raise CandidateFailure(Verdict.WRONG_ANSWER, text("input_modified", name=tensor.name))
         given = {name: mine[name] for name in self._written}
-        try:
-            expected = self._task.oracle(self._case.params, given)
-            expected = {name: values.to("cuda") for name, values in expected.items()}
-        except Exception as error:
-            raise AssignmentFault("oracle", traceback.format_exc()) from error
-        try:
-            return compare_slot(self._tensors, found, expected, self._case.tolerance)
-        except AuditError as error:
-            raise AssignmentFault("oracle", str(error)) from error
+        expected = authored.guard("oracle", self._case, lambda: self._expected(given))
+        return authored.compare(self._tensors, found, expected, self._case)
+
+    def _expected(self, given: Slot) -> object:
+        """What the oracle returned, its tensors on the device; what else it holds the comparison refuses."""
+        import torch
+
+        expected: object = self._task.oracle(self._case.params, given)
+        if not isinstance(expected, Mapping):
+            return expected
+        return {
+            name: values.to("cuda") if isinstance(values, torch.Tensor) else values
+            for name, values in expected.items()
+        }
 
     def _record(self, recorder: Recorder, views: Sequence[Slot], seeds: Sequence[int]) -> None:
         slots: list[Slot] = [{name: slot[name] for name in self._written} for slot in views]
         before = _versions(slots)
-        try:
-            with fills.recording(recorder):
-                self._task.fill(self._case.params, slots, seeds)
-        except Exception as error:
-            raise AssignmentFault("fill", traceback.format_exc()) from error
+        with fills.recording(recorder):
+            authored.guard("fill", self._case, lambda: self._task.fill(self._case.params, slots, seeds))
         if _versions(slots) != before:
             raise AssignmentFault(
                 "fill", "on a device a timed case is filled by the functions of grader.fills alone"

@@ -119,14 +119,16 @@ class Supervisor:
         argv: Sequence[str],
         *,
         environment: Mapping[str, str] | None = None,
+        inherit: Sequence[str] = ("*",),
         stdin: bytes | None = None,
         together: bool = False,
     ) -> Child:
-        """Start a child with this process's environment plus `environment`.
+        """Start a child with `environment` and those of this process's variables that match `inherit`.
 
         `together`: it is told to stop at the same time as the child that was started before it.
         """
-        child = Child(name, argv, {**os.environ, **(environment or {})}, stdin, together)
+        inherited = {key: value for key, value in os.environ.items() if _matches(key, inherit)}
+        child = Child(name, argv, {**inherited, **(environment or {})}, stdin, together)
         self._children.append(child)
         self._spawn(child)
         return child

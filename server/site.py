@@ -24,7 +24,7 @@ WORKER_INHERITS = (
     *("SOLMARK_HOME", "SOLMARK_SANDBOX", "SOLMARK_DEVICES", "SOLMARK_SESSION_SECONDS"),
     *("SOLMARK_HEARTBEAT_SECONDS", "SOLMARK_ASSIGNMENTS"),
 )
-"""What a node needs of the environment. The server's secrets and its database's passwords are not among it."""
+"""What a node needs of the environment. The server's secrets and database are not among it."""
 
 
 @dataclass(frozen=True)

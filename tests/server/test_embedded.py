@@ -22,9 +22,9 @@ def test_a_worker_knows_no_secret_of_the_server(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SOLMARK_SANDBOX", "bubblewrap")
     with Supervisor(tmp_path) as supervisor:
-        for name, options in {"all": {}, "worker": {"inherit": WORKER_INHERITS}}.items():
+        for name, inherit in {"all": ("*",), "worker": WORKER_INHERITS}.items():
             child = supervisor.start(
-                name, [sys.executable, "-c", PRINT], environment={"SOLMARK_NODE": "n"}, **options
+                name, [sys.executable, "-c", PRINT], environment={"SOLMARK_NODE": "n"}, inherit=inherit
             )
             assert child.process is not None
             assert child.process.wait(30) == 0

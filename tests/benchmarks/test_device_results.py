@@ -24,7 +24,8 @@ def test_no_program_gained() -> None:
     cheats = [row for row in found if row["family"] not in ("honest", "hostile")]
     assert len(cheats) >= 13
     assert not any(row["gained"] for row in cheats)
-    assert {row["id"].removeprefix("after_all_") for row in found} <= {path.name for path in PROGRAMS.iterdir()}
+    programs = {path.name for path in PROGRAMS.iterdir()}
+    assert {row["id"].removeprefix("after_all_") for row in found} <= programs
     # Verdicts of cheats are those that their first lines name.
     assert all(row["as_expected"] for row in cheats)
 

@@ -24,6 +24,15 @@ def test_no_page_is_wider_than_a_phone(open_page: Open, site: Any, seed: Any, la
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
 
 
+def test_staff_see_every_column_of_all_submissions(open_page: Open, seed: Any) -> None:
+    page = open_page("tara", viewport={"width": 1280, "height": 800})
+    page.goto("/courses/demo/submissions")
+    table = page.locator(".scroll")
+    assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
+    expect(table).to_contain_text("solution.py")
+    expect(table).to_contain_text(seed.ASSIGNMENT)
+
+
 def test_colours_follow_the_system(open_page: Open) -> None:
     grounds = {}
     for scheme in ("light", "dark"):

@@ -15,6 +15,7 @@ from server.db.session import Database
 from server.demo.course import ADMIN, COURSE, seed
 from server.demo.entrants import Entry, HeaderError, entries
 from server.demo.student import Student, Submitted, board
+from server.embedded import sole_owner
 from server.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -56,8 +57,10 @@ def passwords(settings: Settings) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def running(settings: Settings, passwords: dict[str, str]) -> Iterator[site.Site]:
     assert passwords
-    with site.running(settings, host="127.0.0.1", port=None) as found:
-        yield found
+    with pytest.MonkeyPatch.context() as patch, sole_owner(settings.server_home):
+        patch.setenv("SOLMARK_HOME", str(settings.server_home))  # The worker's files, too, end with the test.
+        with site.running(settings, host="127.0.0.1", port=None) as found:
+            yield found
 
 
 @pytest.mark.timeout(300)

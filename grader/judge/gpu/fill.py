@@ -144,7 +144,7 @@ class Burst:
 
 def _number(part: Regions) -> int:
     """Set `first_tile` of every region; the number of tiles of all."""
-    items = np.array([ITEM_BYTES[name] for name in DTYPES], np.uint64)[part["dtype"]]  # type: ignore[index]
+    items = np.array([ITEM_BYTES[name] for name in DTYPES], np.uint64)[part["dtype"]]
     groups = -(-(part["columns"] * items).astype(np.int64) // _GROUP_BYTES) * part["rows"].astype(np.int64)
     tiles = np.maximum(1, -(-groups // TILE))
     part["first_tile"] = np.cumsum(tiles) - tiles

@@ -20,6 +20,8 @@ SUFFIX: Mapping[Language, str] = {
 OTHER_SUFFIXES = frozenset({".h", ".hpp", ".cuh", ".inc", ".txt", ".md", ".json", ".toml"})
 """Files that may come along: headers, notes, small tables."""
 
+MAX_PARSED = 64 << 10
+"""Bytes of Python that are parsed to look for imports: a MiB would take seconds where others wait."""
 _LIBRARIES = frozenset({"torch", "triton", "numpy"}) | sys.stdlib_module_names
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _TRITON_LINE = re.compile(rb"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
@@ -68,15 +70,18 @@ def detect(
         return override, name
     language = {".py": Language.PYTHON, ".cpp": Language.CPP, ".cu": Language.CUDA}[suffix]
     python = [data for other, data in files.items() if other.endswith(".py")]
-    if language is Language.PYTHON and any(map(imports_triton, python)):
+    parsed = sum(map(len, python)) <= MAX_PARSED
+    if language is Language.PYTHON and any(imports_triton(data, parsed=parsed) for data in python):
         language = Language.TRITON
     return language, name
 
 
-def imports_triton(source: bytes) -> bool:
-    """Whether Python source imports triton. Source that does not parse is taken at its lines' word."""
+def imports_triton(source: bytes, *, parsed: bool = True) -> bool:
+    """Whether Python source imports triton. What does not parse, or is not, is taken at its lines' word."""
     if not _TRITON_LINE.search(source):
         return False
+    if not parsed:
+        return True
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

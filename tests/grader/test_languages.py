@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.contract import MAX_FILE_BYTES, Language
-from grader.languages import FilesError, check, detect, imports_triton
+from grader.languages import MAX_PARSED, FilesError, check, detect, imports_triton
 
 PYTHON = b"def solve(x, out):\n    out.copy_(x)\n"
 TRITON = b"import torch\nimport triton.language as tl\n" + PYTHON
@@ -97,3 +97,11 @@ def test_any_files_are_taken_or_refused(files: dict[str, bytes]) -> None:
     else:
         said = "taken"
     assert said
+
+
+def test_much_python_is_not_parsed_but_taken_at_its_lines_word() -> None:
+    shown = b'"""\nimport triton\n"""\n'
+    assert detect({"solution.py": shown})[0] is Language.PYTHON
+    assert detect({"solution.py": shown + b"#" * MAX_PARSED})[0] is Language.TRITON
+    halves = {"solution.py": shown + b"#" * (MAX_PARSED // 2), "part.py": b"#" * (MAX_PARSED // 2)}
+    assert detect(halves)[0] is Language.TRITON

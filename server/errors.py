@@ -4,6 +4,48 @@
 
 from typing import Any, ClassVar
 
+_ZH = {
+    "account": "账户",
+    "address": "地址",
+    "assignment": "作业",
+    "blob": "数据块",
+    "board": "排行榜",
+    "cancel": "取消",
+    "course": "课程",
+    "database": "数据库",
+    "e-mail": "电子邮箱",
+    "file": "文件",
+    "login": "登录名",
+    "map": "课程图谱",
+    "report": "报告",
+    "rerun": "重新评测",
+    "starter files": "起始文件",
+    "submission": "提交",
+    "team": "团队",
+    "token": "令牌",
+    "user": "用户",
+    "version": "版本",
+    "queued": "排队中",
+    "dispatched": "已派发",
+    "running": "评测中",
+    "done": "已完成",
+    "cancelled": "已取消",
+    "grader_error": "评测系统错误",
+    "content of": "内容：",
+    "somebody changed it at the same moment; try again": "有人同时修改了它，请重试",
+}
+"""Words that errors name things by; a name may follow one of them."""
+
+
+def _in_chinese(value: Any) -> Any:
+    """A detail for the Chinese sentence: a word of the list, alone or before a name; else as it is."""
+    if not isinstance(value, str):
+        return value
+    if value in _ZH:
+        return _ZH[value]
+    kind, _, name = value.rpartition(" ")
+    return f"{_ZH[kind]} {name}" if kind in _ZH else value
+
 
 class DomainError(Exception):
     """Base of all errors that a caller may see. `en` and `zh` are formatted with the details given."""
@@ -18,7 +60,7 @@ class DomainError(Exception):
     def __init__(self, **details: Any) -> None:
         self.details = details
         self.message = self.en.format(**details)
-        self.message_zh = self.zh.format(**details)
+        self.message_zh = self.zh.format(**{key: _in_chinese(value) for key, value in details.items()})
         super().__init__(self.message)
 
     @property
@@ -180,12 +222,18 @@ class NoAttemptsLeft(DomainError):
 
 
 class NoDeviceTimeLeft(DomainError):
-    """The student's device time of today is used. Details: used, limit (seconds), resets (ISO time)."""
+    """The student's device time of today is used. Details: used, limit, expected (seconds), resets (time)."""
 
     status = 429
     code = "no_device_time_left"
-    en = "{used:.0f} of {limit:.0f} device seconds of today are used or under way; more from {resets}."
-    zh = "今日设备时间已用 {used:.0f}/{limit:.0f} 秒（含进行中），{resets} 后恢复。"
+    en = (
+        "{used:g} of your {limit:g} device seconds of today are used or under way in this course, and this "
+        "submission may need {expected:g}; more from {resets}."
+    )
+    zh = (
+        "您今日在本课程的设备时间已用 {used:g}/{limit:g} 秒（含进行中），本次提交可能需要 {expected:g} 秒；"
+        "{resets} 后恢复。"
+    )
 
 
 class TooManyQueued(DomainError):

@@ -48,15 +48,15 @@ def attempts_used(session: Session, team: Team, assignment: Assignment) -> int:
     ) or 0  # fmt: skip
 
 
-def seconds_used(session: Session, user: User, assignment: Assignment, since: datetime) -> float:
-    """Device seconds that the user used since then, and those expected of what is under way."""
+def seconds_used(session: Session, user: User, course: Course, since: datetime) -> float:
+    """Device seconds that the user used in the course since then, and those expected of what is under way."""
     reserved = case((_UNFINISHED, Submission.expected_seconds), else_=0.0)
     total = session.scalar(
         select(
             func.sum(case((Submission.charged_seconds > 0, Submission.charged_seconds), else_=reserved))
         ).where(
             Submission.user_id == user.id,
-            Submission.assignment_id == assignment.id,
+            Submission.course_id == course.id,
             Submission.created >= since,
         )
     )

@@ -27,6 +27,7 @@ from server.errors import (
     NotFound,
     TooManyQueued,
     Unavailable,
+    WrongState,
 )
 from server.grading import service as grading
 from server.grading.states import SubmissionState
@@ -47,7 +48,7 @@ class Quota:
     attempts_used: int
     attempt_limit: int | None
     seconds_used: float
-    """Rounded up to `SHOWN_SECONDS`."""
+    """The student's of today in the whole course. Rounded up to `SHOWN_SECONDS`."""
     seconds_limit: float | None
     resets: datetime
     """When the seconds begin anew: midnight in the course's time zone."""
@@ -216,6 +217,8 @@ def rerun(
     costs the student nothing. Raises `WrongState`, `Forbidden` or what quotas raise.
     """
     now = now or utc_now()
+    if not submission.state.is_final:
+        raise WrongState(action="rerun", state=submission.state.value)
     if viewer_is_staff(session, submission, by):
         grading.rerun(session, submission, by=by, reason=Reason.REJUDGE, now=now)
         return
@@ -244,7 +247,7 @@ def quota(
 ) -> Quota:
     """What was used, counting what is under way, and the limits. Infrastructure failures are not in it."""
     start, resets = _day(course, now or utc_now())
-    seconds_used = queries.seconds_used(session, user, assignment, start)
+    seconds_used = queries.seconds_used(session, user, course, start)
     return Quota(
         attempts_used=queries.attempts_used(session, team, assignment),
         attempt_limit=assignment.attempt_limit or settings.attempt_limit,
@@ -271,10 +274,13 @@ def _require_quota(
     found = quota(session, settings, assignment=assignment, course=course, team=team, user=user, now=now)
     if mode is Mode.GRADE and found.attempt_limit is not None and found.attempts_used >= found.attempt_limit:
         raise NoAttemptsLeft(used=found.attempts_used, limit=found.attempt_limit)
-    seconds_used = queries.seconds_used(session, user, assignment, _day(course, now)[0])
+    seconds_used = queries.seconds_used(session, user, course, _day(course, now)[0])
     if found.seconds_limit is not None and seconds_used > max(0.0, found.seconds_limit - expected):
         raise NoDeviceTimeLeft(
-            used=found.seconds_used, limit=found.seconds_limit, resets=found.resets.isoformat()
+            used=found.seconds_used,
+            limit=found.seconds_limit,
+            expected=SHOWN_SECONDS * math.ceil(expected / SHOWN_SECONDS),
+            resets=found.resets.isoformat(),
         )
 
 

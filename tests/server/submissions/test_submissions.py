@@ -11,7 +11,7 @@ from sqlalchemy import select
 from grader.contract import Language, Mode, Verdict
 from server.blobs import BlobStore
 from server.courses import service as courses
-from server.db.models import Blob, Submission
+from server.db.models import Assignment, Blob, Submission
 from server.db.session import Database, Job
 from server.errors import (
     Closed,
@@ -211,6 +211,25 @@ def test_device_time_is_reserved_while_under_way(database: Database, world: Any,
         submit()
 
 
+def test_device_time_is_one_budget_for_all_assignments_of_the_course(
+    database: Database, world: Any, grader: Any, submit: Submit
+) -> None:
+    _set(database, world, device_seconds_per_day=90.5)
+    first = submit(now=grader.now)
+    grader.grade(seconds=88.0)
+    with database.begin() as session:  # As if it had been handed in to another assignment of the course.
+        found = service.get(session, first, world.ann)
+        other = Assignment(course_id=found.course_id, track="kernels", slug="other")
+        session.add(other)
+        session.flush()
+        found.assignment_id = other.id
+    with pytest.raises(NoDeviceTimeLeft) as caught:
+        submit(now=grader.now)
+    assert "90 of your 90.5 device seconds" in caught.value.message
+    assert "may need 60;" in caught.value.message
+    submit("bob", now=grader.now)
+
+
 def test_unfinished_submissions_of_a_team_are_bounded(
     database: Database, settings: Settings, submit: Submit
 ) -> None:
@@ -268,8 +287,9 @@ def test_who_may_run_again(
     with pytest.raises(Forbidden):
         rerun("ann")
     rerun("ta")
-    with pytest.raises(WrongState):
-        rerun("ta")
+    for login in ("ta", "ann"):
+        with pytest.raises(WrongState):
+            rerun(login)
     with pytest.raises(Forbidden), database.begin() as session:
         service.cancel(session, service.get(session, public_id, world.ann), by=world.ann)
     with database.begin() as session:

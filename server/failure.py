@@ -28,7 +28,8 @@ _INTERNAL = (
     "Something went wrong on our side. It was logged with the request's id.",
     "服务器内部错误，已连同请求编号记录。",
 )
-_PROGRAMS = ("/api/", "/internal/", "/healthz", "/readyz", "/metrics")
+PROGRAMS = ("/api/", "/internal/", "/healthz", "/readyz", "/metrics")
+"""Beginnings of addresses that programs ask, not browsers."""
 _log = structlog.get_logger(__name__)
 
 
@@ -65,7 +66,7 @@ def answer(request: Request, error: Exception) -> Response:
 def wants_page(request: Request) -> bool:
     """Whether a person's browser asks, and not a program."""
     path: str = request.scope["path"]
-    return not path.startswith(_PROGRAMS) and "text/html" in request.headers.get("accept", "")
+    return not path.startswith(PROGRAMS) and "text/html" in request.headers.get("accept", "")
 
 
 def _respond(request: Request, status: int, body: dict[str, Any], headers: Mapping[str, str]) -> Response:

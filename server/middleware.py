@@ -62,8 +62,13 @@ class Guard:
                 headers[REQUEST_HEADER] = identity
                 for name, value in security.HEADERS.items():
                     headers.setdefault(name, value)
+            if request.method == "HEAD" and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
+        # A page answers HEAD as it answers GET; programs and streams are asked as documented.
+        if scope["method"] == "HEAD" and not scope["path"].startswith(failure.PROGRAMS):
+            scope = {**scope, "method": "GET"}
         structlog.contextvars.clear_contextvars()
         with structlog.contextvars.bound_contextvars(request=identity):
             try:

@@ -67,6 +67,7 @@ def create_token(
     body: TokenBody, request: Request, session: Db, settings: AppSettings, caller: MaybeCaller
 ) -> NewTokenOut:
     """Create a token, with name and password or from a session; a token creates none that may do more."""
+    expires = body.expires
     if body.login is not None and body.password is not None:
         user = service.log_in(
             session, settings, login=body.login, password=body.password, address=client_address(request)
@@ -75,11 +76,12 @@ def create_token(
         raise NotLoggedIn
     else:
         user = caller.user
+        caller.require("submit")  # Who may only read makes nothing that outlives their own token.
         for scope in body.scopes:
             caller.require(scope)
-    token, secret = service.create_token(
-        session, user, name=body.name, scopes=body.scopes, expires=body.expires
-    )
+        if caller.token is not None:
+            expires = service.bounded_expiry(expires, caller.token)
+    token, secret = service.create_token(session, user, name=body.name, scopes=body.scopes, expires=expires)
     return NewTokenOut(**TokenOut.model_validate(token).model_dump(), token=secret)
 
 
@@ -91,7 +93,11 @@ def tokens(session: Db, user: CurrentUser) -> Items[TokenOut]:
 
 @router.delete("/tokens/{token_id}", status_code=204)
 def revoke_token(token_id: Id, session: Db, caller: AnyCaller) -> None:
-    """Revoke one of the caller's tokens."""
+    """Revoke one of the caller's tokens: a token itself, or with `submit` those that may do no more."""
+    if caller.token is None or caller.token.id != token_id:
+        caller.require("submit")
+        for scope in service.token_scopes(session, caller.user, token_id):
+            caller.require(scope)
     service.revoke_token(session, caller.user, token_id)
 
 

@@ -95,6 +95,20 @@ def failures(session: Session, key: str, since: datetime) -> tuple[int, datetime
     return count, oldest
 
 
+def lock_login(session: Session, key: str) -> None:
+    """Let one login with this key at a time count and be counted, until the transaction ends.
+
+    SQLite has one writer at a time anyway.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(key, 0))))
+
+
+def delete_failures(session: Session, ids: Sequence[int]) -> None:
+    """Forget these failed logins."""
+    session.execute(delete(LoginFailure).where(LoginFailure.id.in_(ids)))
+
+
 def forget_failures(session: Session, key: str) -> None:
     """A login succeeded: its earlier failures count no more."""
     session.execute(delete(LoginFailure).where(LoginFailure.key == key))

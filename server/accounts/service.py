@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import ceil
+from typing import Literal
 
 from sqlalchemy.orm import Session
 
@@ -11,10 +12,12 @@ from server import credentials
 from server.accounts import queries
 from server.db.base import utc_now
 from server.db.models import ApiToken, LoginFailure, User, WebSession
+from server.db.session import commit_early
 from server.errors import Conflict, Invalid, LoginFailed, NotFound, TooManyLogins
 from server.settings import Settings
 
-SCOPES = ("read", "submit", "staff")
+Scope = Literal["read", "submit", "staff"]
+SCOPES: tuple[Scope, ...] = ("read", "submit", "staff")
 DEFAULT_SCOPES = ("read", "submit")
 MIN_PASSWORD = 10
 MAX_PASSWORD = 256
@@ -61,6 +64,7 @@ def create_user(
 
 def set_password(session: Session, settings: Settings, user: User, password: str) -> None:
     """Change a password; all browsers of the user are logged out."""
+    commit_early(session)  # As in `log_in`.
     user.password_hash = _hash(settings, password)
     queries.delete_web_sessions_of(session, user)
 
@@ -82,7 +86,8 @@ def log_in(
     """The user with that name and password.
 
     Raises `LoginFailed`, or `TooManyLogins` once a name or an address has failed too often in the window. A
-    password is checked for unknown names too, so that the time of the answer says nothing.
+    password is checked for unknown names too, so that the time of the answer says nothing. What the
+    transaction wrote before is committed: nobody waits for the database while a password is hashed.
     """
     now = now or utc_now()
     login = login.strip().lower()[:64]
@@ -90,15 +95,23 @@ def log_in(
     if address:
         keys[f"address:{address}"] = settings.login_attempts * ADDRESS_FACTOR
     window = timedelta(seconds=settings.login_window_seconds)
+    # Always in the same order, name after address: two logins never wait for each other.
+    for key in sorted(keys):
+        queries.lock_login(session, credentials.digest(key))
     for key, limit in keys.items():
         count, oldest = queries.failures(session, credentials.digest(key), now - window)
         if count >= limit and oldest is not None:
             raise TooManyLogins(retry_after=max(1, ceil((oldest + window - now).total_seconds())))
     user = queries.user_by_login(session, login)
     stored = user.password_hash if user is not None and user.active else None
+    # Counted before it is checked: however many come at once, no more than the limit are checked.
+    noted = [LoginFailure(key=credentials.digest(key), time=now) for key in keys]
+    session.add_all(noted)
+    session.flush()
+    commit_early(session)
     if not credentials.password_matches(settings, password[: MAX_PASSWORD + 1], stored) or user is None:
-        session.add_all(LoginFailure(key=credentials.digest(key), time=now) for key in keys)
         raise LoginFailed
+    queries.delete_failures(session, [failure.id for failure in noted])
     queries.forget_failures(session, credentials.digest(f"login:{login}"))
     return user
 
@@ -155,6 +168,27 @@ def create_token(
     session.add(token)
     session.flush()
     return token, secret
+
+
+def bounded_expiry(wanted: datetime | None, parent: ApiToken) -> datetime | None:
+    """When a token that another one creates expires: no later than that one. Raises `Invalid`."""
+    if parent.expires is None:
+        return wanted
+    if wanted is not None and wanted > parent.expires:
+        raise Invalid(
+            field="expires",
+            why="no later than the token expires that creates it",
+            why_zh="不得晚于创建它的令牌的到期时间",
+        )
+    return wanted or parent.expires
+
+
+def token_scopes(session: Session, user: User, token_id: int) -> Sequence[Scope]:
+    """What one of the user's tokens may do; raises `NotFound`."""
+    for token in queries.tokens_of(session, user):
+        if token.id == token_id:
+            return [scope for scope in SCOPES if scope in token.scopes]
+    raise NotFound(what="token")
 
 
 def token_user(session: Session, secret: str, *, now: datetime | None = None) -> tuple[User, ApiToken] | None:

@@ -1,14 +1,17 @@
 """Pages of courses and assignments, with the form that hands in."""
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Request, Response, UploadFile
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlalchemy.orm import Session
+from starlette.datastructures import UploadFile
 
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, Mode
+from server import formdata
 from server.access import AppSettings, Blobs, CheckedForm, CurrentUser, Db
 from server.courses import service, syllabus_map, views
 from server.courses.service import AssignmentView, Openness
@@ -44,6 +47,30 @@ class Draft:
     language: str = ""
     hardware: str = ""
     mode: str = Mode.GRADE.value
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What the form that hands in sent, whatever its size: the rules for files are asked later."""
+
+    draft: Draft
+    uploads: Sequence[UploadFile]
+
+
+async def _posted(request: Request) -> AsyncIterator[Posted]:
+    form = await formdata.read(request)
+
+    def field(name: str, default: str = "") -> str:
+        value = form.get(name, default)
+        return value if isinstance(value, str) else default
+
+    try:
+        yield Posted(
+            Draft(field("code"), field("language"), field("hardware"), field("mode", Mode.GRADE.value)),
+            [part for part in form.getlist("files") if isinstance(part, UploadFile)],
+        )
+    finally:
+        await form.close()
 
 
 @router.get("/")
@@ -132,16 +159,13 @@ def submit(
     slug: str,
     track: str,
     name: str,
-    files: list[UploadFile] | None = None,
-    code: Annotated[str, Form()] = "",
-    language: Annotated[str, Form()] = "",
-    hardware: Annotated[str, Form()] = "",
-    mode: Annotated[str, Form()] = Mode.GRADE.value,
+    posted: Annotated[Posted, Depends(_posted)],
 ) -> Response:
     """Hand in; what is refused comes back with the reason and all that was typed."""
     course, role = service.visible_course(session, slug, user)
     view = service.get_assignment(session, course, f"{track}/{name}", staff=role.is_staff)
-    chosen = forms.language(language)
+    draft = posted.draft
+    chosen = forms.language(draft.language)
     try:
         submission = submissions.create(
             session,
@@ -150,14 +174,13 @@ def submit(
             user=user,
             course=course,
             name=view.assignment.name,
-            files=forms.handed_in(files or [], code, chosen),
-            mode=Mode.TEST if mode == Mode.TEST.value else Mode.GRADE,
+            files=forms.handed_in(posted.uploads, draft.code, chosen),
+            mode=forms.mode(draft.mode),
             language=chosen,
-            hardware=hardware or None,
+            hardware=draft.hardware or None,
         )
     except DomainError as error:
         session.rollback()
-        draft = Draft(code, language, hardware, mode)
         return _assignment(request, reader, session, settings, user, course, role, view, draft, error)
     return RedirectResponse(f"/submissions/{submission.public_id}", status_code=303)
 

@@ -44,6 +44,11 @@ def publish_after_commit(session: Session, job: Job) -> None:
         jobs.append(job)
 
 
+def commit_early(session: Session) -> None:
+    """Keep what was written so far whatever comes, and let others write until the session is used again."""
+    session.commit()
+
+
 class Database:
     """An engine with its two kinds of transaction. `publish` receives the jobs of committed transactions.
 

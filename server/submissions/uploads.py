@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from grader.contract import MAX_FILES, OFFERED_MODES, Language, Mode
+from grader.contract import OFFERED_MODES, Language, Mode
+from server import formdata
 from server.errors import Invalid
 from server.submissions.files import refuse_repeated
 from server.submissions.schemas import SubmissionBody
@@ -19,7 +20,6 @@ from server.submissions.schemas import SubmissionBody
 FORM_FILES = "files"
 FORM_SOURCE = "source"
 FORM_NAME = "filename"
-FORM_FIELDS = 32
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ async def read_upload(request: Request) -> Upload:
             why="multipart/form-data or application/json is needed",
             why_zh="须为 multipart/form-data 或 application/json",
         )
-    async with request.form(max_files=MAX_FILES + 1, max_fields=FORM_FIELDS) as form:
+    form = await formdata.read(request)
+    try:
         files: dict[str, bytes] = {}
         for part in form.getlist(FORM_FILES):
             if not isinstance(part, UploadFile):
@@ -66,6 +67,8 @@ async def read_upload(request: Request) -> Upload:
                 text.encode("utf-8", "replace"),
             )
         fields = {key: form.get(key) or None for key in ("mode", "language", "hardware")}
+    finally:
+        await form.close()
     checked = _validated({"files": {"-": ""}, **{key: value for key, value in fields.items() if value}})
     return Upload(files, checked.mode, checked.language, checked.hardware)
 

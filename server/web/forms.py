@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from fastapi import UploadFile
+from starlette.datastructures import UploadFile
 
-from grader.contract import Language
-from server.errors import FilesRefused
+from grader.contract import OFFERED_MODES, Language, Mode
+from server.errors import FilesRefused, Invalid
 
 _ENTRY = {
     Language.PYTHON: "solution.py",
@@ -32,6 +32,17 @@ def local_address(address: str, default: str = "/") -> str:
 def language(value: str) -> Language | None:
     """The language chosen in a form; None where it shall be detected."""
     return Language(value) if value in set(Language) else None
+
+
+def mode(value: str) -> Mode:
+    """The mode chosen in a form. Raises `Invalid`: a mistake must not become a grading that counts."""
+    if value in OFFERED_MODES:
+        return Mode(value)
+    raise Invalid(
+        field="mode",
+        why=f"one of {', '.join(OFFERED_MODES)}",
+        why_zh=f"须为 {'、'.join(OFFERED_MODES)} 之一",
+    )
 
 
 def pasted_name(code: str, chosen: Language | None) -> str:

@@ -1,12 +1,15 @@
 """Logging in: by password, session and token; what an attacker gets."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from server import credentials
 from server.accounts import service
-from server.db.models import User
+from server.db.models import LoginFailure, User
 from server.db.session import Database
 from server.errors import Conflict, Invalid, LoginFailed, NotFound, TooManyLogins
 from server.settings import Settings
@@ -64,6 +67,40 @@ def test_logins_from_one_address_are_limited_across_names(
     with pytest.raises(TooManyLogins):
         _log_in(database, limited, grader)
     assert _log_in(database, limited, grader, address="192.0.2.2").login == "ann"
+
+
+def test_logins_at_once_are_limited_as_one_after_the_other(
+    database: Database, limited: Settings, grader: Any
+) -> None:
+    def one(_: int) -> type[Exception]:
+        with pytest.raises((LoginFailed, TooManyLogins)) as caught:
+            _log_in(database, limited, grader, password="wrong")
+        return caught.type
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(one, range(24)))
+    assert answers.count(LoginFailed) == 3
+
+
+def test_others_write_while_a_password_is_hashed(
+    database: Database, settings: Settings, grader: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = credentials.password_matches
+
+    def hashing(*given: Any) -> bool:
+        with database.begin() as session:  # On SQLite this would wait for the login's lock, in vain.
+            service.create_user(session, settings, login="carl", name="Carl", password=PASSWORD)
+        return checked(*given)
+
+    monkeypatch.setattr(credentials, "password_matches", hashing)
+    assert _log_in(database, settings, grader).login == "ann"
+
+
+def test_a_login_that_succeeds_leaves_no_failure(database: Database, limited: Settings, grader: Any) -> None:
+    for _ in range(40):
+        assert _log_in(database, limited, grader).login == "ann"
+    with database.read() as session:
+        assert session.scalars(select(LoginFailure)).all() == []
 
 
 def test_a_deactivated_user_is_out(database: Database, settings: Settings, grader: Any) -> None:

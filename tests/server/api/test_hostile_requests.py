@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import httpx
 import pytest
 
 from server import security
+from server.accounts import service as accounts
+from server.db.session import Database
 from server.web import forms
 
 PASSWORD = "correct horse battery"
@@ -117,6 +120,82 @@ def test_dates_at_the_ends_of_the_calendar_are_refused(
     body = {"name": "x", "expires": date}
     assert client.post("/api/v1/tokens", json=body, headers=headers).status_code == 422
     assert client.patch(address, json={"closes": "2200-12-31T00:00:00Z"}, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_token_makes_and_revokes_nothing_beyond_itself(
+    client: httpx.Client, database: Database, world: Any, token: Headers
+) -> None:
+    reader, submitter, staff = token("ann", "read"), token("ann", "read", "submit"), token("ann")
+    listed = client.get("/api/v1/tokens", headers=staff).json()["items"]
+    ids = {",".join(item["scopes"]): item["id"] for item in listed}
+
+    def make(headers: dict[str, str], **given: Any) -> httpx.Response:
+        body = {"name": "child", "scopes": ["read"]} | given
+        return client.post("/api/v1/tokens", json=body, headers=headers)
+
+    def revoke(headers: dict[str, str], scopes: str) -> int:
+        return client.delete(f"/api/v1/tokens/{ids[scopes]}", headers=headers).status_code
+
+    assert make(reader).status_code == 403
+    assert make(submitter).status_code == 201
+    assert make(submitter, scopes=["staff"]).status_code == 403
+    assert revoke(reader, "read,submit") == 403
+    assert revoke(submitter, "read,staff,submit") == 403
+    assert revoke(submitter, "read") == 204
+    assert client.get("/api/v1/me", headers=reader).status_code == 401
+    assert revoke(staff, "read,staff,submit") == 204  # Itself.
+    expires = datetime(2100, 1, 1, tzinfo=UTC)
+    with database.begin() as session:
+        _, secret = accounts.create_token(session, world.ann, name="short", expires=expires)
+    short = {"Authorization": f"Bearer {secret}"}
+    assert make(short).json()["expires"] == "2100-01-01T00:00:00Z"
+    assert make(short, expires="2100-01-01T00:00:01Z").status_code == 422
+    assert make(short, expires="2099-01-01T00:00:00Z").json()["expires"] == "2099-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_pages_answer_head_without_a_body(client: httpx.Client) -> None:
+    for path, status in (("/login", 200), ("/static/none.css", 404), ("/courses", 401), ("/none", 404)):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (status, b""), path
+    assert client.head("/api/v1/version").status_code == 405
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_a_page_refuses_comes_back_with_the_draft(client: httpx.Client) -> None:
+    _log_in(client)
+    headers = {"Origin": str(client.base_url), "Accept": "text/html"}
+    address = "/courses/demo/assignments/kernels/double/submissions"
+
+    def post(count: int = 0, **fields: str) -> httpx.Response:
+        files = [("files", (f"f{number}.py", b"x = 1")) for number in range(count)]
+        return client.post(address, data=fields, files=files or [("files", ("", b""))], headers=headers)
+
+    large = post(code="marker = 1\n" + "#" * (1 << 20))
+    assert large.status_code == 413
+    assert "marker = 1" in large.text
+    assert "at most 1048576" in large.text
+    for count in (65, 66, 200):
+        many = post(count, code="marker = 1")
+        assert many.status_code == 422
+        assert f"{count + 1} files were handed in; at most 64 are taken." in many.text
+        assert "marker = 1" in many.text
+    assert post(1001).status_code == 422
+    for mode in ("", "GRADE", "profile", "x"):
+        refused = post(code="marker = 1", mode=mode)
+        assert refused.status_code == 422
+        assert "one of test, grade" in refused.text
+    assert client.get("/api/v1/courses/demo/submissions").json()["items"] == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_too_many_files_are_refused_alike_however_many(client: httpx.Client, token: Headers) -> None:
+    for count in (65, 66, 300):
+        files = [("files", (f"f{number}.py", b"x = 1")) for number in range(count)]
+        error = client.post(SUBMIT, files=files, headers=token("ann")).json()["error"]
+        assert error["details"]["rule"] == "too_many_files"
+        assert error["message"].startswith(f"{count} files were handed in")
 
 
 def test_the_web_process_logs_failures_as_json_without_variables(tmp_path: Path) -> None:

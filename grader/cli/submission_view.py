@@ -77,8 +77,9 @@ def _in_queue(client: Client, submission: str) -> str:
     if not place:
         return _state_name(found["state"])
     ahead, seconds = place["ahead"], place["expected_seconds"]
-    if seconds is None:
-        wait = pick("no machine of its kind is there now", "目前没有此类机器在线")
+    if place.get("reason") == "no_worker" or seconds is None:
+        hardware = found["hardware"]
+        wait = pick(f"no machine of the class {hardware} is up", f"目前没有 {hardware} 类机器在线")
     elif seconds < 90:
         wait = pick(
             f"about {max(round(seconds, -1), 10):.0f} s to wait",
@@ -87,7 +88,9 @@ def _in_queue(client: Client, submission: str) -> str:
     else:
         wait = pick(f"about {seconds / 60:.0f} min to wait", f"约需等待 {seconds / 60:.0f} 分钟")
     where = pick(f"{ahead} ahead", f"前面还有 {ahead} 个") if ahead else pick("next in turn", "下一个就是")
-    return f"{_state_name('queued')} · {where} · {wait}"
+    # "Next" would promise what no machine is there to keep.
+    parts = [wait] if seconds is None and not ahead else [where, wait]
+    return " · ".join([_state_name("queued"), *parts])
 
 
 def report_of(client: Client, submission: dict[str, Any]) -> dict[str, Any] | None:

@@ -44,6 +44,11 @@ class Place:
     expected_seconds: float | None
     """None: no worker of that hardware is alive."""
 
+    @property
+    def reason(self) -> Literal["no_worker"] | None:
+        """Why it will not start however long it waits; None if it waits for its turn alone."""
+        return "no_worker" if self.expected_seconds is None else None
+
 
 @dataclass(frozen=True)
 class Sweep:

@@ -1,7 +1,7 @@
 """What the API says of submissions."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
@@ -33,10 +33,11 @@ class FileOut(BaseModel):
 
 
 class PlaceOut(BaseModel):
-    """Place in the queue; seconds of null: no machine of that kind is alive."""
+    """Place in the queue. Reason `no_worker`, seconds of null: no machine of that kind is alive."""
 
     ahead: int
     expected_seconds: float | None
+    reason: Literal["no_worker"] | None
 
 
 class SubmissionOut(BaseModel):
@@ -95,7 +96,9 @@ class SubmissionOut(BaseModel):
             message=found.message,
             fraction=found.fraction,
             points=found.points,
-            queue=PlaceOut(ahead=place.ahead, expected_seconds=place.expected_seconds) if place else None,
+            queue=None
+            if place is None
+            else PlaceOut(ahead=place.ahead, expected_seconds=place.expected_seconds, reason=place.reason),
         )
 
 

@@ -292,14 +292,15 @@ class TestQueue:
         [
             (3, 130.0, "in the queue · 3 ahead · about 2 min to wait"),
             (0, 12.0, "in the queue · next in turn · about 10 s to wait"),
-            (1, None, "in the queue · 1 ahead · no machine of its kind is there now"),
+            (1, None, "in the queue · 1 ahead · no machine of the class cpu is up"),
+            (0, None, "in the queue · no machine of the class cpu is up"),
         ],
     )
     def test_the_place_is_said_when_it_changes(
         self, run: Run, flaky: Flaky, ahead: int, seconds: float | None, sentence: str
     ) -> None:
         queue = {"ahead": ahead, "expected_seconds": seconds}
-        flaky.answers["/api/v1/submissions/abc"] = {**DONE, "queue": queue}
+        flaky.answers["/api/v1/submissions/abc"] = {**DONE, "hardware": "cpu", "queue": queue}
         flaky.streams = [
             (
                 b'event: state\ndata: {"state": "queued"}\n\n: alive\n\n: alive\n\n'

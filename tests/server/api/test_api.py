@@ -83,7 +83,7 @@ def test_hand_in_watch_and_read(
     one = created.headers["Location"]
     assert one == f"/api/v1/submissions/{first['id']}"
     assert (first["number"], first["state"], first["final"]) == (1, "queued", False)
-    assert first["queue"] == {"ahead": 0, "expected_seconds": None}
+    assert first["queue"] == {"ahead": 0, "expected_seconds": None, "reason": "no_worker"}
     pasted = {"files": {"solution.py": SOURCE}, "mode": "test", "language": "python"}
     second = _ok(client.post(f"{ASSIGNMENT}/submissions", json=pasted, headers=ann), 201)
     assert (second["number"], second["mode"]) == (2, "test")

@@ -254,6 +254,14 @@ def test_nothing_from_a_submission_becomes_markup(visit: Visit, site: Any, seed:
         assert "script-src 'self'" in answer.headers["content-security-policy"]
 
 
+def test_who_waits_for_a_machine_that_is_not_there_is_told_so(visit: Visit, site: Any) -> None:
+    page = _text(visit("ada").get(f"/submissions/{site.submissions['queued']}"))
+    assert "No machine of the class cpu is up" in page
+    assert "You are next" not in page
+    page = _text(visit("ada", "zh").get(f"/submissions/{site.submissions['queued']}"))
+    assert "目前没有 cpu 类机器在线" in page
+
+
 def test_a_course_shows_the_teams_best(visit: Visit, site: Any) -> None:
     page = _text(visit("ada").get("/courses/demo"))
     assert f'<a href="/submissions/{site.submissions["accepted"]}">61.0 %</a>' in page

@@ -1,4 +1,4 @@
-"""Sealed probes, on latencies as an H200 gave them (benchmarks/results/attacks_device.h200.json)."""
+"""Sealed probes, on latencies as an H200 gave them (docs/decisions/0009)."""
 
 import random
 from collections.abc import Callable, Iterator

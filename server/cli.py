@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from sqlalchemy.orm import Session
 
 from grader.assignment import AssignmentError
+from server.db.models import User
+from server.db.models.course import Role
 from server.db.session import Database
-from server.errors import DomainError
+from server.errors import DomainError, NotFound
 from server.settings import Settings, load
 
 app = typer.Typer(
@@ -117,6 +120,56 @@ def create_admin(
     typer.echo(f"{login}: {password}" if generate else f"{login} created")
 
 
+@app.command("create-course")
+def create_course(
+    course: Annotated[str, typer.Argument(help="The course's short name, for instance systems-2026.")],
+    title: Annotated[str, typer.Option(help="Title in English.")],
+    by: Annotated[str, typer.Option("--as", help="Login of who becomes its admin.")],
+    title_zh: Annotated[str, typer.Option("--title-zh", help="Title in Chinese; else the English one.")] = "",
+    timezone: Annotated[str, typer.Option(help="Time zone of its days, for instance Asia/Shanghai.")] = "UTC",
+    public_boards: Annotated[bool, typer.Option("--public-boards", help="Boards open to everybody.")] = False,
+) -> None:
+    """Create a course."""
+    from server.courses import service as courses
+
+    with _sentences(), _database(load()) as database, database.begin() as session:
+        courses.create_course(
+            session, slug=course, title_en=title, title_zh=title_zh or title, timezone=timezone,
+            public_boards=public_boards, by=_user(session, by),
+        )  # fmt: skip
+    typer.echo(f"{course} created")
+
+
+@app.command()
+def enrol(
+    logins: Annotated[list[str], typer.Argument(help="Logins of the people.")],
+    course: CourseOption,
+    by: Annotated[str, typer.Option("--as", help="Login of the admin who enrols them.")],
+    role: Annotated[Role, typer.Option(help="What they are in the course.")] = Role.STUDENT,
+    create: Annotated[
+        bool, typer.Option("--create", help="Make missing accounts and print their passwords.")
+    ] = False,
+) -> None:
+    """Make people members of a course, or change their role in it: all of them, or none."""
+    from server.accounts import service as accounts
+    from server.courses import service as courses
+
+    settings = load()
+    lines = []
+    with _sentences(), _database(settings) as database, database.begin() as session:
+        admin = _user(session, by)
+        found = courses.staff_course(session, course, admin, least=Role.ADMIN)
+        for login in logins:
+            password = ""
+            user = accounts.find_user(session, login)
+            if user is None and create:
+                password = secrets.token_urlsafe(12)
+                user = accounts.create_user(session, settings, login=login, name=login, password=password)
+            courses.enrol(session, found, user or _user(session, login), role, by=admin)
+            lines.append(f"{login}: {password}" if password else f"{login} is {role.value} of {course}")
+    typer.echo("\n".join(lines))
+
+
 @app.command("add-node")
 def add_node(name: Annotated[str, typer.Argument(help="Name of the grading node.")]) -> None:
     """Register a grading node (or give it a new token) and print its token, once."""
@@ -168,6 +221,16 @@ def demo(
 
     with _sentences(), _ended() as ended:
         raise typer.Exit(script.run(port=port, ended=ended))
+
+
+def _user(session: Session, login: str) -> User:
+    """The user of that login; raises `NotFound`."""
+    from server.accounts import service as accounts
+
+    user = accounts.find_user(session, login)
+    if user is None:
+        raise NotFound(what=f"user {login}")
+    return user
 
 
 def web() -> object:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from server import settings as all_settings
 from server.accounts import service as accounts
 from server.cli import app
+from server.courses import service as courses
 from server.db.session import Database
 from server.grading import service as grading
 
@@ -56,3 +57,29 @@ def test_a_failure_is_a_sentence_and_an_exit_code(url: str) -> None:
     assert "SOLMARK_BROKER_URL" in output("tasks", code=2)
     assert "kernels/nothing" in output("publish", "kernels/nothing", "--course", "c", "--as", "a", code=1)
     assert url
+
+
+def test_a_fresh_site_reaches_a_course_with_people(url: str) -> None:
+    output("migrate")
+    output("create-admin", "ada", "--generate")
+    course = ("create-course", "systems", "--title", "Systems", "--title-zh", "系统", "--as", "ada")
+    assert "user nobody" in output(*course[:-1], "nobody", code=1)
+    assert output(*course, "--timezone", "Asia/Shanghai") == "systems created"
+    assert "systems" in output(*course, code=1)
+    here = ("--course", "systems", "--as", "ada")
+    # All of them, or none.
+    assert "user bob" in output("enrol", "ada", "bob", "--role", "ta", *here, code=1)
+    passwords = output("enrol", "bob", "eve", "--create", *here).splitlines()
+    assert [line.partition(": ")[0] for line in passwords] == ["bob", "eve"]
+    assert output("enrol", "eve", "--role", "ta", *here) == "eve is ta of systems"
+    output("enrol", "ada", "--course", "systems", "--as", "bob", code=1)
+    database = Database(url)
+    with database.begin() as session:
+        found = courses.get_course(session, "systems")
+        assert (found.title_zh, found.timezone) == ("系统", "Asia/Shanghai")
+        roles = {entry.user.login: entry.role.value for entry in courses.members(session, found)}
+        assert roles == {"ada": "admin", "bob": "student", "eve": "ta"}
+        _, _, password = passwords[0].partition(": ")
+        user = accounts.log_in(session, all_settings.load(), login="bob", password=password, address="")
+        assert not user.site_admin
+    database.close()

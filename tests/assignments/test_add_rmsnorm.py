@@ -10,7 +10,7 @@ from collections import Counter
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from grader.assignment import Assignment, load
 from grader.contract import JobSpec, Mode, Report, SourceFile, Target, Verdict
 from grader.judge import audit
 from grader.sandbox import registry
-from grader.task import Case, FunctionTask, Params, Tensor, Tolerance
+from grader.task import Candidate, Case, FunctionTask, Params, Tensor, Tolerance
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "assignments/kernels/add-rmsnorm"
@@ -163,7 +163,7 @@ def test_a_prediction_that_is_no_time_is_a_wrong_answer(assignment: Assignment) 
             self.ask = lambda *_arguments: [value, "memory"]
 
     for value in (10**400, -(10**400), 1 << 62, True, "1", None):
-        assert not episode(case, Answers(value), 1).passed
+        assert not episode(case, cast("Candidate", Answers(value)), 1).passed
 
 
 @pytest.mark.parametrize("values", VALUES)

@@ -2,7 +2,7 @@
 
 A call that leaves most of a device idle can be run beside others, which sells throughput as latency. In a
 probe there is no other call. Probes are too noisy to be a clock; the ring's time counts, unless it lies far
-below their latency. How far is measured (docs/decisions/0009): the latency of honest calls came out up to 41
+below their latency. How far is measured (docs/decisions/0010): the latency of honest calls came out up to 41
 microseconds too long, since the constant is that of a round that fills almost nothing.
 """
 

@@ -1,4 +1,4 @@
-"""Sealed probes, on latencies as an H200 gave them (docs/decisions/0009)."""
+"""Sealed probes, on latencies as an H200 gave them (docs/decisions/0010)."""
 
 import random
 from collections.abc import Callable, Iterator

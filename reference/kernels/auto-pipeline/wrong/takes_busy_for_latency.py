@@ -88,13 +88,21 @@ def place(ops, edges, machine, groups, interval, rng, attempt):
         name = ready[0] if attempt == 0 else rng.choice(ready)
         left.remove(name)
         op = by[name]
-        at = max([0] + [start[e["from"]] + by[e["from"]]["busy"] - e["distance"] * interval
-                        for e in before[name] if e["from"] in start])
+        at = max(
+            [0]
+            + [
+                start[e["from"]] + by[e["from"]]["busy"] - e["distance"] * interval
+                for e in before[name]
+                if e["from"] in start
+            ]
+        )
         if machine["units"][op["unit"]]:
             at += attempt % 2  # Leaves the cycle free in which the next product must be issued.
         unit, issue = units.setdefault(op["unit"], []), issues.setdefault(groups[name], [])
         for candidate in candidates(at, unit, issue, op, machine, interval):
-            if clear(unit, candidate, op["busy"], interval) and clear(issue, candidate, holds(op, machine), interval):
+            if clear(unit, candidate, op["busy"], interval) and clear(
+                issue, candidate, holds(op, machine), interval
+            ):
                 start[name] = candidate
                 unit.append((candidate % interval, op["busy"]))
                 issue.append((candidate % interval, holds(op, machine)))
@@ -121,7 +129,11 @@ def finish(ops, edges, machine, groups, interval, start):
             postpone(op, ops, edges, machine, groups, interval, start)
     buffers = {}
     for op in ops:
-        ends = [start[e["to"]] + e["distance"] * interval + by[e["to"]]["busy"] for e in edges if e["from"] == op["name"]]
+        ends = [
+            start[e["to"]] + e["distance"] * interval + by[e["to"]]["busy"]
+            for e in edges
+            if e["from"] == op["name"]
+        ]
         life = max([start[op["name"]] + op["latency"], *ends]) - start[op["name"]]
         buffers[op["name"]] = -(-life // interval) if op["bytes"] else 1
     if sum(op["bytes"] * buffers[op["name"]] for op in ops) > machine["shared_bytes"]:
@@ -143,9 +155,20 @@ def postpone(op, ops, edges, machine, groups, interval, start):
     latest = min(readers) - op["busy"]
     others = [o for o in ops if o is not op]
     unit = [(start[o["name"]] % interval, o["busy"]) for o in others if o["unit"] == op["unit"]]
-    issue = [(start[o["name"]] % interval, holds(o, machine)) for o in others if groups[o["name"]] == groups[op["name"]]]
-    options = [c for c in {latest, *(latest - (latest - a + op["busy"]) % interval for a, _ in unit),
-                           *(latest - (latest - a + 1) % interval for a, _ in issue)} if start[op["name"]] < c <= latest]
+    issue = [
+        (start[o["name"]] % interval, holds(o, machine))
+        for o in others
+        if groups[o["name"]] == groups[op["name"]]
+    ]
+    options = [
+        c
+        for c in {
+            latest,
+            *(latest - (latest - a + op["busy"]) % interval for a, _ in unit),
+            *(latest - (latest - a + 1) % interval for a, _ in issue),
+        }
+        if start[op["name"]] < c <= latest
+    ]
     for at in sorted(options, reverse=True):
         if clear(unit, at, op["busy"], interval) and clear(issue, at, holds(op, machine), interval):
             start[op["name"]] = at

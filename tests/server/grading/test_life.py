@@ -431,6 +431,22 @@ def test_an_assignment_that_cannot_be_dispatched_stops_nobody_else(
     assert _attempt_states(database) == [AttemptState.PUBLISHED]
 
 
+def test_a_sweep_goes_on_past_a_job_that_cannot_be_published_again(
+    database: Database, grader: Any, submit: Submit
+) -> None:
+    public_id = submit("ann")
+    grader.beat()
+    grader.dispatch()
+    with database.begin() as session:
+        version = session.scalars(select(AssignmentVersion)).one()
+        version.manifest = version.manifest | {"targets": []}
+    grader.wait(grader.settings.pickup_seconds + 1)
+    grader.beat()
+    assert grader.sweep().given_up == 1
+    assert _state(database, public_id) is SubmissionState.GRADER_ERROR
+    assert _attempt_states(database) == [AttemptState.LOST]
+
+
 def test_place_in_the_queue(database: Database, grader: Any, submit: Submit) -> None:
     ids = [submit("ann"), submit("bob"), submit("ta"), submit("ann")]
 

@@ -3,6 +3,7 @@
 Importing torch takes a sandbox longer than most tests take. A sandbox that waits has no student code in it.
 """
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -40,7 +41,10 @@ class Sandboxes:
     device: Device | None = None
     """Where the target is a device: a pinned client then has nothing but its ring in it."""
     _spare: dict[str, Client] = field(default_factory=dict)
-    _used: list[Client] = field(default_factory=list)
+    _alive: list[Client] = field(default_factory=list)
+    _gate: threading.Lock = field(default_factory=threading.Lock)
+    """An interrupt closes from another thread: no client may start meanwhile, and none be forgotten."""
+    _closed: bool = False
 
     def ahead(self, purpose: str, arena_bytes: int, *, pinned: bool = False) -> None:
         """Start the client that `take` will hand out for this purpose. Raises SandboxError."""
@@ -55,7 +59,6 @@ class Sandboxes:
         `language` is that of the file it will load, by default the submission's.
         """
         client = self._spare.pop(purpose, None) or self._start(arena_bytes, language, pinned=pinned)
-        self._used.append(client)
         client.ready()
         return client
 
@@ -63,7 +66,7 @@ class Sandboxes:
         """End a client that was taken. Raises SandboxError if something of it is left."""
         self.supervisor.detach(client)
         with suppress(ValueError):
-            self._used.remove(client)
+            self._alive.remove(client)
         client.close()
 
     @contextmanager
@@ -84,28 +87,34 @@ class Sandboxes:
                 freezer.thaw()
 
     def close(self) -> None:
-        """End all of them. Raises SandboxError if something of one is left."""
+        """End all of them, for good. Raises SandboxError if something of one is left."""
         failures = []
-        for client in [*self._used, *self._spare.values()]:
+        with self._gate:
+            self._closed = True
+        for client in list(self._alive):
             try:
                 self.supervisor.detach(client)
                 client.close()
             except SandboxError as error:
                 failures.append(error)
-        self._used.clear()
+        self._alive.clear()
         self._spare.clear()
         if failures:
             raise failures[0]
 
     def _start(self, arena_bytes: int, language: Language | None, *, pinned: bool) -> Client:
-        client = Client.start(
-            self.backend,
-            self.timed_limits if pinned else self.limits,
-            arena_bytes=1 if pinned and self.device is not None else arena_bytes,
-            language=language or self.language,
-            cpus=self.cpus if pinned else None,
-            device=self.device,
-            device_bytes=arena_bytes,
-        )
+        with self._gate:
+            if self._closed:
+                raise SandboxError("the session has ended")
+            client = Client.start(
+                self.backend,
+                self.timed_limits if pinned else self.limits,
+                arena_bytes=1 if pinned and self.device is not None else arena_bytes,
+                language=language or self.language,
+                cpus=self.cpus if pinned else None,
+                device=self.device,
+                device_bytes=arena_bytes,
+            )
+            self._alive.append(client)
         self.supervisor.attach(client)
         return client

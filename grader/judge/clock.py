@@ -109,7 +109,8 @@ class Sequencer:
         )
         if self.voids and self.voids[-1] != self.rounds:
             raise IntegrityFailure(Verdict.WORK_OUTSIDE_THE_CLOCK, text("outside_clock"), evidence)
-        self.voids.append(self.rounds)
+        if not self.void:
+            self.voids.append(self.rounds)
 
     @property
     def void(self) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,14 +134,18 @@ def test_an_event_that_cannot_be_read_is_passed_over(stage: "Stage") -> None:
     events = stage.events(submission)
     assert [data["seq"] for _, name, data in events if name == "progress"] == [1, 2, 3]
     assert events[-1][1] == "final"
-    entries = asyncio.run(_read_all(stage.broker_url, submission))
+    entries = _read_all(stage.broker_url, submission)
     assert sum(not entry.readable for entry in entries) == 3
-    assert asyncio.run(_read_all(stage.broker_url, submission, entries[-1].id)) == []
+    assert _read_all(stage.broker_url, submission, entries[-1].id) == []
 
 
-async def _read_all(url: str, submission: str, last: str = START) -> list[Entry]:
-    async with redis_async.Redis.from_url(url) as broker:
-        return await read_after(broker, submission, last, None)
+def _read_all(url: str, submission: str, last: str = START) -> list[Entry]:
+    async def read() -> list[Entry]:
+        async with redis_async.Redis.from_url(url) as broker:
+            return await read_after(broker, submission, last, None)
+
+    with ThreadPoolExecutor(1) as pool:  # The browser's tests leave a loop running in this thread.
+        return pool.submit(asyncio.run, read()).result()
 
 
 def test_a_judge_that_always_fails_ends_as_a_grader_error_after_three_attempts(stage: "Stage") -> None:

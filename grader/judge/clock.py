@@ -27,8 +27,8 @@ from grader.sandbox.base import Freezer, FreezeTimeoutError
 SETTLE_SECONDS = 0.001
 """Between the confirmed freeze and the first look at CPU time: without it honest rounds are accused."""
 SETTLE_MOST_SECONDS = 1.0
-"""The kernel calls a group frozen when its threads have only to leave their CPUs. On a busy machine one
-in ten waits in line for that; what it then costs, interrupts included, is booked to it."""
+"""The kernel calls a group frozen when its threads have only to leave their CPUs. On a busy machine some
+wait in line for that; what it then costs, interrupts included, is booked to them."""
 GROWTH_SECONDS = 0.0002
 """CPU time that a frozen candidate may seem to use: what the kernel books late."""
 

@@ -37,11 +37,41 @@ def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def site(seed: ModuleType, broker_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    packed = seed.pack(tmp_path_factory.mktemp("assignment") / "double")
-    found = seed.build(tmp_path_factory.mktemp("site"), packed, broker_url=broker_url)
-    yield found
-    found.database.close()
+def packed(seed: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return seed.pack(tmp_path_factory.mktemp("assignment") / "double")
+
+
+@pytest.fixture(scope="session")
+def sites(
+    seed: ModuleType,
+    packed: Any,
+    broker_url: str,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], Any]]:
+    """Builds the same site on a database of each kind, once."""
+    built: dict[str, Any] = {}
+
+    def on(kind: str) -> Any:
+        if kind not in built:
+            folder = tmp_path_factory.mktemp("site")
+            built[kind] = seed.build(folder, packed, new_database(kind), broker_url=broker_url)
+        return built[kind]
+
+    yield on
+    for found in built.values():
+        found.database.close()
+
+
+@pytest.fixture
+def database() -> str:
+    """Which database the site is on; a module that wants both makes this a parameter."""
+    return "sqlite"
+
+
+@pytest.fixture
+def site(sites: Callable[[str], Any], database: str) -> Any:
+    return sites(database)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import redis
 from playwright.sync_api import Browser, Page, expect
 
@@ -11,6 +12,12 @@ from grader.contract import Event, Phase, events_key
 from server.grading.progress import mark_changed
 
 Open = Callable[..., Page]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """Everything here is done on both databases."""
+    return str(request.param)
 
 
 class Worker:

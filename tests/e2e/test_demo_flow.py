@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -30,17 +30,23 @@ def chosen() -> list[Entry]:
     return found
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def settings(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Settings:
+    """A site on each database."""
     return Settings(
-        _env_file=None, server_home=tmp_path_factory.mktemp("demo"), argon2_memory_kib=8, argon2_time=1
-    )
+        _env_file=None, server_home=tmp_path_factory.mktemp("demo"), database_url=new_database(request.param),
+        argon2_memory_kib=8, argon2_time=1,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def passwords(settings: Settings) -> dict[str, str]:
     """A course on an empty database, seeded twice as a second `make demo` would."""
-    upgrade(settings.database)
+    upgrade(settings.database)  # Nothing is left to do, as at a second start.
     database = Database(settings.database)
     students = [entry.student for entry in chosen()]
     try:

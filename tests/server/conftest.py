@@ -1,14 +1,7 @@
-"""Fixtures of all server tests: both databases, a course with people, an assignment, the application.
-
-PostgreSQL runs as a throw-away cluster of the installed Debian packages; without them the tests fail.
-"""
+"""Fixtures of all server tests: both databases, a course with people, an assignment, the application."""
 
 import logging
-import os
-import shutil
 import socket
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +15,6 @@ import pytest
 import structlog
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy import create_engine, text
 
 from grader import contract
 from grader.assignment import load
@@ -32,7 +24,6 @@ from server.app import create_app
 from server.blobs import BlobStore
 from server.courses import service as courses
 from server.db.base import Base
-from server.db.migrate import upgrade
 from server.db.models import Course, Node, User
 from server.db.models.course import Role
 from server.db.session import Database, Job
@@ -137,72 +128,6 @@ def changed_bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     """The same assignment with another text: a later version."""
     folder = _write(tmp_path_factory.mktemp("changed") / "double", **{"README.md": "# Doubling again\n"})
     return make(load(folder))
-
-
-def _postgres_programs() -> Path:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
-        pytest.fail("PostgreSQL is missing: apt-get install postgresql", pytrace=False)
-    return found[-1].parent
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """URL of a fresh PostgreSQL cluster on a unix socket; `{name}` stands for a database."""
-    programs = _postgres_programs()
-    # PostgreSQL refuses to run as root.
-    user = "postgres" if os.getuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="solmark-pg-"))
-    if user:
-        shutil.chown(folder, user)
-    data = folder / "data"
-
-    def run(program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [programs / program, *arguments],
-            user=user,
-            group=user,
-            extra_groups=[] if user else None,
-            cwd=folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    try:
-        run("initdb", "-D", str(data), "-U", "solmark", "-A", "trust", "-E", "UTF8", "--no-sync")
-        options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
-        # Its output must not keep our pipe open, so it goes to a file.
-        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
-        try:
-            yield f"postgresql+psycopg://solmark@/{{name}}?host={folder}"
-        finally:
-            run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def sqlite_migrated(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """URL of the one migrated SQLite database of all tests."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'solmark.db'}"
-    upgrade(url)
-    return url
-
-
-@pytest.fixture(scope="session")
-def postgres_migrated(postgres: str) -> str:
-    """URL of the one migrated PostgreSQL database of all tests."""
-    admin = create_engine(postgres.format(name="postgres"), isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text("CREATE DATABASE solmark"))
-    admin.dispose()
-    url = postgres.format(name="solmark")
-    upgrade(url)
-    return url
 
 
 @pytest.fixture(scope="session")

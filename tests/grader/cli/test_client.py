@@ -36,9 +36,20 @@ def seed() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def site(seed: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    packed = seed.pack(tmp_path_factory.mktemp("assignment") / "double")
-    found = seed.build(tmp_path_factory.mktemp("site"), packed)
+def packed(seed: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return seed.pack(tmp_path_factory.mktemp("assignment") / "double")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def site(
+    request: pytest.FixtureRequest,
+    seed: ModuleType,
+    packed: Any,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
+    """The same site on each database."""
+    found = seed.build(tmp_path_factory.mktemp("site"), packed, new_database(request.param))
     yield found
     found.database.close()
 

@@ -1,4 +1,4 @@
-"""A seeded site, and browsers without JavaScript: one for each person."""
+"""A seeded site on each database, and browsers without JavaScript: one for each person."""
 
 import importlib.util
 import sys
@@ -33,9 +33,16 @@ def packed(seed: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return seed.pack(tmp_path_factory.mktemp("assignment") / "double")
 
 
-@pytest.fixture(scope="module")
-def site(seed: ModuleType, packed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    found = seed.build(tmp_path_factory.mktemp("site"), packed)
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def site(
+    request: pytest.FixtureRequest,
+    seed: ModuleType,
+    packed: Any,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
+    """The same site on each database."""
+    found = seed.build(tmp_path_factory.mktemp("site"), packed, new_database(request.param))
     yield found
     found.database.close()
 

@@ -21,7 +21,6 @@ from grader.contract import Phase, Verdict
 from server.accounts import service as accounts
 from server.app import create_app
 from server.courses import service as courses
-from server.db.base import Base
 from server.db.models.course import Role
 from server.db.session import Database
 from server.grading import service as grading
@@ -166,14 +165,14 @@ def write_assignment(folder: Path) -> Path:
     return folder
 
 
-def build(folder: Path, packed: bundle.Bundle, **settings: Any) -> Site:
-    """An application on a fresh SQLite database, seeded: ada and grace (students), tara (TA), one course."""
+def build(folder: Path, packed: bundle.Bundle, database_url: str, **settings: Any) -> Site:
+    """An application on an empty database, seeded: ada and grace (students), tara (TA), one course."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     chosen = Settings(
-        server_home=folder, argon2_memory_kib=8, argon2_time=1, log_level="ERROR", _env_file=None, **settings
-    )
+        server_home=folder, database_url=database_url, argon2_memory_kib=8, argon2_time=1, log_level="ERROR",
+        _env_file=None, **settings,
+    )  # fmt: skip
     site = Site(create_app(chosen))
-    Base.metadata.create_all(site.database.engine)
     with site.database.begin() as session:
         people = {
             login: accounts.create_user(session, chosen, login=login, name=name, password=PASSWORD)

@@ -1,0 +1,102 @@
+"""`python -m tests.chaos --submissions 200 --seed 1`: fails if anything is lost, double or stuck."""
+
+import argparse
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.assignment import load
+from grader.bundle import make
+from tests.chaos.assignment import write
+from tests.chaos.databases import DATABASES
+from tests.chaos.run import Result, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos", description="Kill everything; lose nothing."
+    )
+    parser.add_argument("--submissions", type=int, default=200, help="in all, shared among the databases")
+    parser.add_argument(
+        "--sandboxed", type=int, help="of these with the real judge; one in twenty if not given"
+    )
+    parser.add_argument("--seed", type=int, help="drawn anew if not given")
+    parser.add_argument("--database", choices=[*DATABASES, "both"], default="both")
+    parser.add_argument("--students", type=int, default=16)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--pause", type=float, default=2.0, help="mean seconds between two acts")
+    parser.add_argument("--output", type=Path, help="write the result there (see benchmarks/)")
+    parser.add_argument(
+        "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"
+    )
+    options = parser.parse_args()
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    names = list(DATABASES) if options.database == "both" else [options.database]
+    folder = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
+    _say(f"seed {seed}")
+    good = False
+    try:
+        results = [_run(folder, name, seed, options, len(names)) for name in names]
+        good = _report(results)
+        if options.output is not None:
+            from tests.chaos.result import add
+
+            add(options.output, results)
+    finally:
+        if good and options.keep is None:
+            shutil.rmtree(folder)
+        else:
+            _say(f"logs: {folder}")
+    return 0 if good else 1
+
+
+def _run(folder: Path, name: str, seed: int, options: argparse.Namespace, shares: int) -> Result:
+    bundles = []
+    for assignment in write(folder / f"assignments-{name}"):
+        bundle = make(load(assignment))
+        bundles.append((bundle.archive, bundle.manifest.model_dump_json()))
+    submissions = -(-options.submissions // shares)
+    sandboxed = submissions // 20 if options.sandboxed is None else -(-options.sandboxed // shares)
+    result = run(
+        folder / name, name, seed, bundles, submissions=submissions, sandboxed=max(1, sandboxed),
+        students=min(options.students, submissions), workers=options.workers, pause=options.pause,
+        say=lambda text: _say(f"{name}: {text}"),
+    )  # fmt: skip
+    outcome = result.outcome
+    _say(
+        f"{name}: submitted {len(outcome.submitted)} (and {len(outcome.found)} without an answer; "
+        f"{len(outcome.sandboxed)} in a sandbox), final {len(outcome.final)}, lost {len(outcome.lost)}, "
+        f"double {len(outcome.double)}, stuck {len(outcome.stuck)}; "
+        f"killed thrice {len(outcome.grader_errors)}, graded again {outcome.reruns}; {result.seconds:.0f} s"
+    )
+    _say(f"{name}: " + ", ".join(f"{act} {count}" for act, count in sorted(result.acts.items())))
+    for what, ids in (("lost", outcome.lost), ("double", outcome.double), ("stuck", outcome.stuck)):
+        for identity in sorted(ids):
+            _say(f"{name}: {what}: {identity}")
+    for fault in outcome.faults:
+        _say(f"{name}: fault: {fault}")
+    return result
+
+
+def _report(results: Sequence[Result]) -> bool:
+    outcomes = [result.outcome for result in results]
+    counts = {
+        name: sum(len(getattr(outcome, name)) for outcome in outcomes)
+        for name in ("submitted", "final", "lost", "double", "stuck")
+    }
+    # What was taken without an answer is final too, and is no more than that.
+    counts["final"] -= sum(len(outcome.final & outcome.found) for outcome in outcomes)
+    _say(", ".join(f"{name} {count}" for name, count in counts.items()))
+    return all(outcome.is_good for outcome in outcomes)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""The committed result of chaos runs: one row for each seed and database."""
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results_schema as schema
+from tests.chaos.run import Result
+
+COMMAND = "make chaos N=1000"
+
+
+def add(path: Path, results: Sequence[Result]) -> None:
+    """Add the rows of one run to a results file, in place of those of the same seed and database."""
+    rows = [_row(result) for result in results]
+    ids = {row["id"] for row in rows}
+    header = schema.header(COMMAND, _device())
+    kept: list[dict[str, Any]] = []
+    if path.exists():
+        kept = [row.model_dump() for row in schema.read(path).rows if row.id not in ids]
+    schema.write(path, schema.ResultsFile.model_validate({**header, "rows": [*kept, *rows]}))
+
+
+def _row(result: Result) -> dict[str, Any]:
+    outcome = result.outcome
+    return {
+        "id": f"seed-{result.seed}-{result.database}",
+        "seed": result.seed,
+        "database": result.database,
+        "submitted": len(outcome.submitted),
+        "sandboxed": len(outcome.sandboxed & outcome.submitted),
+        "final": len(outcome.final & outcome.submitted),
+        "lost": len(outcome.lost),
+        "double": len(outcome.double),
+        "stuck": len(outcome.stuck),
+        "other_faults": len(outcome.faults),
+        "taken_without_an_answer": len(outcome.found),
+        "killed_thrice": len(outcome.grader_errors),
+        "acts": sum(result.acts.values()),
+        **{f"acts_{name.replace(' ', '_')}": count for name, count in sorted(result.acts.items())},
+        "seconds": round(result.seconds, 1),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _device() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

@@ -21,7 +21,7 @@ from tests.chaos.databases import Postgres, Sqlite
 from tests.chaos.leftovers import groups, processes
 from tests.chaos.monkey import Monkey, witnessed
 from tests.chaos.stage import Bundles, Stage, opened
-from tests.chaos.students import Log, Student
+from tests.chaos.students import FINAL, Log, Student
 
 SETTLE_SECONDS = 240.0
 """What is not final so long after the last death is stuck."""
@@ -114,11 +114,15 @@ class _Run:
             if handed_in and deadline is None:
                 deadline = time.monotonic() + LAST_ACTS_SECONDS
             if handed_in and (self._monkey.has_done_all or time.monotonic() > (deadline or 0.0)):
-                return
+                break
             self._monkey.act()
             for student in self._students:
                 if student.failure is not None:
                     raise student.failure
+        for student in self._students:
+            student.enough.set()
+        while any(student.is_handing_in for student in self._students):
+            self._wait(TICK_SECONDS)
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -134,8 +138,8 @@ class _Run:
             if all(student.settled for student in self._students):
                 return
         left = [
-            seen.id for student in self._students for seen in student.seen.values() if not student.settled
-        ]
+            seen.id for student in self._students for seen in student.seen.values() if seen.state not in FINAL
+        ]  # fmt: skip
         self._say(f"not settled: {left}")
 
     def _rerun_the_unlucky(self) -> None:

@@ -95,6 +95,11 @@ class Student:
             raise self.failure
 
     @property
+    def is_handing_in(self) -> bool:
+        """Whether more may come."""
+        return self._threads[0].is_alive()
+
+    @property
     def settled(self) -> bool:
         """Whether all that this student knows of is final."""
         return all(seen.state in FINAL for seen in list(self.seen.values()))

@@ -123,6 +123,7 @@ def _check_verdicts(
     log: Sequence[Line], told: Mapping[str, Line], reads: Mapping[str, Line], outcome: Outcome
 ) -> None:
     cancelled = {line["id"] for line in log if line["event"] == "cancel"}
+    superseded = _superseded(told)
     hit = {line["id"] for line in log if line["event"] == "hit"}
     refused = {line["id"] for line in log if line["event"] == "rerun refused"}
     attempts = {line["id"]: line["attempts"] for line in log if line["event"] == "ran"}
@@ -135,7 +136,7 @@ def _check_verdicts(
         allowed: set[tuple[str, str | None]] = {("done", VERDICTS.get(kind))}
         if kind not in VERDICTS:
             allowed = {("grader_error", "grader_error")}
-        if identity in cancelled:
+        if identity in cancelled or identity in superseded:
             allowed.add(("cancelled", None))
         if identity in hit:
             allowed.add(("done", "runtime_error"))
@@ -154,6 +155,16 @@ def _check_verdicts(
         scored = end["verdict"] == "accepted" and line["mode"] == "grade"
         if scored and end["fraction"] != line["fraction"]:
             outcome.faults.append(f"{identity}: {end['fraction']} instead of {line['fraction']}")
+
+
+def _superseded(told: Mapping[str, Line]) -> set[str]:
+    """Tests after which the same student handed in another test: the earlier one may have been left out."""
+    last: dict[tuple[str, str], int] = defaultdict(int)
+    tests = {key: line for key, line in told.items() if line["mode"] == "test"}
+    for line in tests.values():
+        owner = (line["student"], line["assignment"])
+        last[owner] = max(last[owner], line["number"])
+    return {key for key, line in tests.items() if line["number"] < last[line["student"], line["assignment"]]}
 
 
 def _check_quotas(
@@ -198,7 +209,8 @@ def _check_boards(
         end = reads.get(identity)
         if end and end["state"] == "done" and end["verdict"] == "accepted" and line["mode"] == "grade":
             key = (line["assignment"], line["student"])
-            best[key] = max(best.get(key, 0.0), line["fraction"])
+            if line["fraction"] is not None:
+                best[key] = max(best.get(key, 0.0), line["fraction"])
     entries = [line for line in log if line["event"] == "entry"]
     found = {(line["assignment"], line["student"]): line["fraction"] for line in entries}
     if len(found) != len(entries):

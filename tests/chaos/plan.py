@@ -28,7 +28,7 @@ class Work:
     kind: str
     mode: str
     fraction: float
-    """Score that the stand-in for the judge gives it."""
+    """Score that the stand-in for the judge gives it; the real judge gives none, for want of timed cases."""
     seconds: float
     """How long the stand-in takes."""
     fate: str
@@ -41,14 +41,9 @@ class Work:
         return VERDICTS.get("pass" if self.kind == "slow" else self.kind, "grader_error")
 
     @property
-    def sandboxed(self) -> bool:
-        """Whether the judge and the sandbox are the real ones."""
-        return self.kind.startswith(SANDBOXED)
-
-    @property
-    def scored(self) -> bool:
-        """Whether it must end with one score."""
-        return self.mode == "grade" and self.verdict == "accepted" and not self.sandboxed
+    def score(self) -> float | None:
+        """The fraction that it must get where it is accepted."""
+        return None if self.kind.startswith(SANDBOXED) else self.fraction
 
     def source(self) -> str:
         """Content of `solution.py`; its first line tells the stand-in what to do."""
@@ -91,8 +86,7 @@ def _work(generator: random.Random, student: int, kind: str, nonce: str, fate: s
         student=student,
         assignment=FEW if few else MANY,
         kind=kind,
-        # A real timing would need a quiet machine: what runs in a sandbox here is tested, not timed.
-        mode="test" if real or (not few and generator.random() < 0.2) else "grade",
+        mode="test" if not few and not real and generator.random() < 0.2 else "grade",
         fraction=round(generator.uniform(0.05, 0.95), 6),
         seconds=round(generator.uniform(1.0, 3.0), 2) if kind == "slow" else 0.0,
         fate=fate,

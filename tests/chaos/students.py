@@ -184,7 +184,7 @@ class Student:
     def _learn(self, identity: str, work: Work, event: str, found: Mapping[str, Any]) -> None:
         self._log.write(
             event, student=self.name, id=identity, nonce=work.nonce, assignment=work.assignment,
-            kind=work.kind, mode=work.mode, number=found["number"], fraction=work.fraction,
+            kind=work.kind, mode=work.mode, number=found["number"], fraction=work.score,
         )  # fmt: skip
         self.seen.setdefault(identity, Seen(identity, work))
 

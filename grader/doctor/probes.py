@@ -147,7 +147,7 @@ def _freezer(backend: Backend) -> tuple[bool, str]:
 
 def _stillness(backend: Backend) -> tuple[bool, str]:
     """The clock's own test: a busy, frozen program must not seem to use CPU time."""
-    with closing(backend.start(Command(_python_argv("while True: pass")), _LIMITS)) as process:
+    with closing(backend.start(Command(_python_argv(backend, "while True: pass")), _LIMITS)) as process:
         freezer = _held(process)
         time.sleep(_STILL_SECONDS)
         freezer.freeze()
@@ -165,7 +165,7 @@ def _limit(backend: Backend, limit: Limit) -> tuple[bool, str]:
 
 def _torch_inside(backend: Backend) -> tuple[bool, str]:
     command = Command(
-        [sys.executable, "-c", "import torch; print(torch.__version__, torch.ones(2).sum().item())"]
+        [backend.python, "-c", "import torch; print(torch.__version__, torch.ones(2).sum().item())"]
     )
     outcome = run(backend, command, _LIMITS)
     last = (outcome.stderr.decode(errors="replace").strip() or "?").splitlines()[-1]
@@ -195,11 +195,11 @@ def _sleeper(backend: Backend) -> Process:
 
 
 def _run(backend: Backend, code: str) -> Outcome:
-    outcome = run(backend, Command(_python_argv(code)), _LIMITS)
+    outcome = run(backend, Command(_python_argv(backend, code)), _LIMITS)
     if outcome.exit.code != 0:
         raise SandboxError(outcome.stderr.decode(errors="replace")[-300:] or f"{outcome.exit}")
     return outcome
 
 
-def _python_argv(code: str) -> list[str]:
-    return [sys.executable, "-I", "-S", "-c", code]
+def _python_argv(backend: Backend, code: str) -> list[str]:
+    return [backend.python, "-I", "-S", "-c", code]

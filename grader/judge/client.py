@@ -7,7 +7,6 @@ and `close` remain.
 
 import base64
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -123,7 +122,7 @@ class Client:
             process = backend.start(
                 Command(
                     argv=[
-                        sys.executable,
+                        backend.python,
                         "-I",
                         "-B",
                         "-u",
@@ -227,10 +226,12 @@ class Client:
         entry: str | None = None,
         signature: str | None = None,
         deadline: float | None = None,
+        link: Mapping[str, Any] | None = None,
     ) -> None:
         """Have the argument lists of consecutive slots (from `layout.plan`) made, before anything is timed.
 
-        `entry` changes to another function of the same file.
+        `entry` changes to another function of the same file. `link` is what the harness queues between the
+        calls of a round (see `grader.judge.gpu.link`).
         """
         plan = slots[0].plan
         if slots[-1].end > self.memory.size:
@@ -257,6 +258,7 @@ class Client:
                 for placement in plan.placements
             ],
             "scalars": list(scalars.items()),
+            "link": link,
         }
         self._exchange.ask(message, Done, _or_in(deadline, BIND_SECONDS), _BINDING)
 

@@ -154,6 +154,8 @@ class Command:
     """Path inside -> host path, added to the backend's own allow-list (system libraries, the interpreter)."""
     devices: Sequence[str] = ()
     """Device files of the host under /dev that it may open, for instance those of one GPU."""
+    gpus: Sequence[str] = ()
+    """Uuids of the GPUs that `devices` belong to, for a backend that is told these (the nvidia runtime)."""
     cpus: frozenset[int] | None = None
     """CPUs it may use; None leaves the caller's."""
 
@@ -164,6 +166,11 @@ class Backend(Protocol):
     name: str
     isolates: bool
     """False for `plain`, which workers refuse."""
+
+    @property
+    def python(self) -> str:
+        """Path inside of the interpreter that candidates run in."""
+        ...
 
     @property
     def identity(self) -> Literal["own", "caller"]:

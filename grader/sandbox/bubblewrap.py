@@ -14,6 +14,7 @@ import contextlib
 import functools
 import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -40,6 +41,11 @@ class BubblewrapBackend:
     def __init__(self, hidden: Sequence[Path] = ()) -> None:
         root = mounts.checkout()
         self._hidden = [path.resolve() for path in (*hidden, *([] if root is None else [root]))]
+
+    @property
+    def python(self) -> str:
+        """Path inside of the interpreter that candidates run in: the judge's own."""
+        return sys.executable
 
     @property
     def identity(self) -> Literal["own", "caller"]:

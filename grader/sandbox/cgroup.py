@@ -23,6 +23,7 @@ _NAME = re.compile(r"solmark-\d+-\d+-\d+-\d+")
 """Pid namespace, pid and start time of the maker, and a number."""
 _serial = itertools.count(1)
 _PAUSE_SECONDS = 0.0005
+_FREEZE_SECONDS = 0.2
 
 
 class Group:
@@ -95,6 +96,22 @@ class Group:
         if self.freezer is not None:
             self.freezer.thaw()
 
+    def clear(self, spared: int, timeout_seconds: float) -> None:
+        """Kill every process in it but one; raise SandboxError if another outlives that."""
+        deadline = time.monotonic() + timeout_seconds
+        while others := self.processes() - {spared}:
+            if time.monotonic() > deadline:
+                raise SandboxError(f"processes outlived SIGKILL by {timeout_seconds:g} s: {sorted(others)}")
+            # Frozen they cannot fork; what they are sent takes effect at the latest when they are thawed.
+            with contextlib.suppress(SandboxError):
+                if self.freezer is not None:
+                    self.freezer.freeze(_FREEZE_SECONDS)
+            for pid in self.processes() - {spared}:
+                self._signal(pid)
+            if self.freezer is not None:
+                self.freezer.thaw()
+            time.sleep(_PAUSE_SECONDS)
+
     def _signal(self, pid: int) -> None:
         """Kill a member through a pidfd that was opened while it was one."""
         with contextlib.suppress(ProcessLookupError):
@@ -130,6 +147,19 @@ class Group:
             self.close()
 
 
+def new_name() -> str:
+    """A name for what a session makes, which tells later whether the maker still lives."""
+    return f"solmark-{_owner()}-{next(_serial)}"
+
+
+def is_stale(name: str) -> bool:
+    """Whether this is a name from `new_name`, made in our pid namespace by a process that is dead."""
+    if not _NAME.fullmatch(name):
+        return False
+    _, namespace, pid, start, _ = name.split("-")
+    return namespace == str(_namespace()) and start != _start_time(int(pid))
+
+
 def create(
     limits: Limits,
     *,
@@ -142,7 +172,7 @@ def create(
     `overhead` is the number of processes of the sandbox itself, which come on top of the limit. What the
     machine cannot limit is not limited: `Group.enforced` says what is. Raises SandboxError.
     """
-    name = f"solmark-{_owner()}-{next(_serial)}"
+    name = new_name()
     folders: dict[str, str] = {}
     made: list[str] = []
     try:
@@ -159,6 +189,22 @@ def create(
         for folder in made:
             _removed(folder)
         raise SandboxError(f"cannot make the session's cgroups: {error}") from error
+
+
+def of(pid: int, name: str) -> Group:
+    """The groups that another program (Docker) has made and named `name`, and put this process into.
+
+    Only folders whose own name contains `name` count: others hold more than this one session. Raises
+    SandboxError if there are none to be seen.
+    """
+    folders = {
+        controller: folder
+        for controller, folder in hierarchy.folders(pid).items()
+        if name in Path(folder).name and Path(folder).is_dir()
+    }
+    if not folders:
+        raise SandboxError(f"the cgroups of {name} cannot be seen from here")
+    return Group(folders, _freezer(folders))
 
 
 @functools.cache
@@ -180,13 +226,11 @@ def reap_once(_pid: int) -> int:
 def reap() -> int:
     """Kill and remove groups whose maker is dead; returns how many. Others' pid namespaces are left alone."""
     stale: dict[str, list[str]] = {}
-    namespace = str(_namespace())
     for mount in {tree.mount for tree in hierarchy.find()}:
         for parent, folders, _ in os.walk(mount):
             for name in filter(_NAME.fullmatch, list(folders)):
                 folders.remove(name)
-                _, maker_namespace, pid, start, _ = name.split("-")
-                if maker_namespace == namespace and start != _start_time(int(pid)):
+                if is_stale(name):
                     stale.setdefault(name, []).append(f"{parent}/{name}")
     return sum(_reap(folders) for folders in stale.values())
 

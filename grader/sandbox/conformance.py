@@ -5,7 +5,6 @@
 
 import dataclasses
 import socket
-import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -69,7 +68,7 @@ def check(backend: Backend, limit: Limit) -> Finding:
     breach = _BREACHES[limit]
     with socket.create_server(("127.0.0.1", 0)) as server:
         code = textwrap.dedent(breach.code).replace("{port}", str(server.getsockname()[1]))
-        command = Command([sys.executable, "-I", "-S", "-c", code])
+        command = Command([backend.python, "-I", "-S", "-c", code])
         outcome = trial.run(backend, command, breach.limits)
     held, seen = breach.read(outcome, breach.limits)
     return Finding(limit, held, seen)

@@ -83,6 +83,11 @@ class Gate:
             group.add(self.pid)
         return pidfd
 
+    @property
+    def descriptors(self) -> Mapping[int, int]:
+        """Number that the child has -> descriptor of ours; 0 is where it waits for `open`."""
+        return self._map
+
     def open(self) -> None:
         """Let the shell that waits go on: first the outer one, then the inner one."""
         os.write(self._opener, b"\n")
@@ -113,7 +118,21 @@ def restrict(pid: int, limits: Limits, cpus: frozenset[int] | None, missing: fro
     """
     if cpus is not None:
         os.sched_setaffinity(pid, cpus)
+    sacrifice(pid)
+    for kind, (soft, hard) in rlimits(limits, missing).items():
+        ceiling = resource.prlimit(pid, kind)[1]
+        if ceiling != resource.RLIM_INFINITY:
+            soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
+        resource.prlimit(pid, kind, (soft, hard))
+
+
+def sacrifice(pid: int) -> None:
+    """Have the machine, should it run out of memory, take this process and its children first."""
     Path(f"/proc/{pid}/oom_score_adj").write_text(_MOST_LIKELY_KILLED)
+
+
+def rlimits(limits: Limits, missing: frozenset[Limit]) -> dict[int, tuple[int, int]]:
+    """Resource limit (a number of `resource`) -> soft and hard value."""
     files = max(limits.open_files, _LEAST_FILES)
     seconds = int(limits.cpu_seconds) + 1
     values: dict[int, tuple[int, int]] = {
@@ -128,8 +147,4 @@ def restrict(pid: int, limits: Limits, cpus: frozenset[int] | None, missing: fro
         values[resource.RLIMIT_DATA] = (limits.memory_bytes, limits.memory_bytes)
     if Limit.PROCESSES in missing:
         values[resource.RLIMIT_NPROC] = (limits.processes, limits.processes)
-    for kind, (soft, hard) in values.items():
-        ceiling = resource.prlimit(pid, kind)[1]
-        if ceiling != resource.RLIM_INFINITY:
-            soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
-        resource.prlimit(pid, kind, (soft, hard))
+    return values

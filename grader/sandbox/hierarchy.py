@@ -30,7 +30,7 @@ class Hierarchy:
 @functools.cache
 def find() -> tuple[Hierarchy, ...]:
     """The trees in which this process can make groups, v2 first; none on a machine that lets it make none."""
-    own = _own_paths()
+    own = _paths("self")
     found: list[Hierarchy] = []
     for kind, mount, root, options in sorted(_mounts(), reverse=True):
         if kind == "cgroup2":
@@ -57,10 +57,28 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
-def _own_paths() -> dict[str, str]:
-    """Controller -> path of this process's group; the key of v2 is the empty string."""
+def folders(pid: int) -> dict[str, str]:
+    """Controller (the empty string for v2) -> folder of a process's group, as far as it can be seen here.
+
+    On v2 also for each controller that the group has, the same folder. OSError if the process is gone.
+    """
+    paths = _paths(str(pid))
+    found: dict[str, str] = {}
+    for kind, mount, root, options in _mounts():
+        names = {""} if kind == "cgroup2" else set(options.split(",")) & paths.keys()
+        for name in names & paths.keys():
+            folder = _below(mount, root, paths[name])
+            found[name] = folder
+            controllers = Path(folder, "cgroup.controllers")
+            if kind == "cgroup2" and controllers.exists():
+                found |= dict.fromkeys(controllers.read_text().split(), folder)
+    return found
+
+
+def _paths(process: str) -> dict[str, str]:
+    """Controller -> path of a process's group; the key of v2 is the empty string."""
     paths: dict[str, str] = {}
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in Path(f"/proc/{process}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
             paths[controller] = path

@@ -37,11 +37,11 @@ def await_gate(gate: Gate, status: Status, monitor: int, uid: int | None) -> Lau
         while time.monotonic() < deadline:
             status.poll()
             if init is None and status.init_pid is not None:
-                init = _open_child(status.init_pid, gate.pid, undo)
+                init = open_child(status.init_pid, gate.pid, undo)
             if init is not None and status.init_pid is not None:
                 waiting = _waiting(status.init_pid, undo)
                 if waiting is not None:
-                    _check_identity(waiting[1], uid)
+                    check_identity(waiting[1], uid)
                     undo.pop_all()
                     return Launched(init, *waiting)
             if pidfd.ended(monitor):
@@ -58,11 +58,11 @@ def _waiting(init_pid: int, undo: contextlib.ExitStack) -> tuple[int, int] | Non
         return None
     if not children or _field(int(children[0]), "Name:") != [INNER_NAME]:
         return None
-    descriptor = _open_child(int(children[0]), init_pid, undo)
+    descriptor = open_child(int(children[0]), init_pid, undo)
     return None if descriptor is None else (descriptor, int(children[0]))
 
 
-def _check_identity(pid: int, uid: int | None) -> None:
+def check_identity(pid: int, uid: int | None) -> None:
     """Raise SandboxError unless the process has nothing left of its caller: this is asked at every start."""
     empty = ["0000000000000000"]
     wanted = {"CapInh:": empty, "CapPrm:": empty, "CapEff:": empty, "CapAmb:": empty, "NoNewPrivs:": ["1"]}
@@ -71,11 +71,13 @@ def _check_identity(pid: int, uid: int | None) -> None:
         wanted |= {"CapBnd:": empty, "Uid:": [str(uid)] * 4, "Gid:": [str(uid)] * 4, "Groups:": []}
     for name, value in wanted.items():
         found = _field(pid, name)
+        if name == "Groups:" and found == [str(uid)]:
+            continue  # Docker lists a user's own group there too.
         if found != value:
             raise SandboxError(f"the sandbox has {name} {' '.join(found)}, and not {' '.join(value)}")
 
 
-def _open_child(pid: int, parent: int, undo: contextlib.ExitStack) -> int | None:
+def open_child(pid: int, parent: int, undo: contextlib.ExitStack) -> int | None:
     """A pidfd of the child `pid` of `parent`; None if it has ended. Its number may have been taken since."""
     try:
         descriptor = os.pidfd_open(pid)

@@ -1,4 +1,4 @@
-"""What a sandbox sees of the file system: an allow-list, written as bubblewrap arguments.
+"""What a sandbox sees of the file system: an allow-list, also written as bubblewrap arguments.
 
 System libraries and programs, the interpreter and its environment, all read-only; stubs of the user
 database; private /tmp and /dev/shm. Never `/`, never the checkout: where the checkout lies below an allowed
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from grader.sandbox.base import Limits, SandboxError
 
@@ -43,6 +44,29 @@ def stubs(uid: int, gid: int) -> list[Stub]:
     ]
 
 
+@dataclass(frozen=True)
+class Mount:
+    """One thing of the allow-list: a read-only bind of `source`, a link to it, or an empty cover."""
+
+    inside: str
+    kind: Literal["bind", "link", "cover"]
+    source: str = ""
+
+    def words(self) -> tuple[str, ...]:
+        """bubblewrap's words for it."""
+        if self.kind == "cover":
+            return ("--perms", "0555", "--size", "4096", "--tmpfs", self.inside)
+        return ("--symlink" if self.kind == "link" else "--ro-bind", self.source, self.inside)
+
+
+def allowed(read_only: Mapping[str, Path], hidden: Sequence[Path]) -> list[Mount]:
+    """System, interpreter and its environment, and what `read_only` adds, in the order of mounting.
+
+    `hidden` folders are covered wherever an allowed folder would show them; SandboxError where one cannot be.
+    """
+    return [*_system(), *_environment(hidden), *added(read_only, hidden)]
+
+
 def arguments(
     limits: Limits,
     read_only: Mapping[str, Path],
@@ -52,32 +76,20 @@ def arguments(
 ) -> list[str]:
     """bubblewrap arguments for all mounts but the stubs.
 
-    `hidden` folders are covered wherever an allowed folder would show them. `scratch` names host folders to
-    use as /tmp and /dev/shm; where it lacks one, bubblewrap makes a tmpfs of the limit's size. `devices` are
-    device files that the program may open besides the few that every program needs.
+    `scratch` names host folders to use as /tmp and /dev/shm; where it lacks one, bubblewrap makes a tmpfs of
+    the limit's size. `devices` are device files that the program may open besides the few that every program
+    needs. `read_only` and `hidden` are as for `allowed`.
     """
-    binds = [*_system(), *_environment(hidden), *_extra(read_only, hidden)]
+    mounts = allowed(read_only, hidden)
     return [
-        *_parents([bind.inside for bind in binds]),
-        *(word for bind in binds for word in bind.words),
+        *_parents([mount.inside for mount in mounts]),
+        *(word for mount in mounts for word in mount.words()),
         *("--proc", "/proc"),
         *_devices(devices),
         *_scratch(TMP, limits.disk_bytes, scratch),
         *_scratch(SHM, limits.shm_bytes, scratch),
         *("--remount-ro", "/dev"),
     ]
-
-
-@dataclass(frozen=True)
-class _Bind:
-    """One mount or link: where it is seen inside, and bubblewrap's words for it."""
-
-    inside: str
-    words: tuple[str, ...]
-
-
-def _read_only(host: str, inside: str, option: str = "--ro-bind") -> _Bind:
-    return _Bind(inside, (option, host, inside))
 
 
 def _parents(paths: Sequence[str]) -> Iterator[str]:
@@ -88,42 +100,44 @@ def _parents(paths: Sequence[str]) -> Iterator[str]:
             yield from ("--perms", "0755", "--dir", folder)
 
 
-def _system() -> Iterator[_Bind]:
-    yield _read_only("/usr", "/usr")
+def _system() -> Iterator[Mount]:
+    yield Mount("/usr", "bind", "/usr")
     for name in _SYSTEM:
         path = Path(name)
         if path.is_symlink():
-            yield _Bind(name, ("--symlink", str(path.readlink()), name))
+            yield Mount(name, "link", str(path.readlink()))
         elif path.is_dir():
-            yield _read_only(name, name)
+            yield Mount(name, "bind", name)
     for name in _OPTIONAL:
-        yield _read_only(name, name, "--ro-bind-try")
+        if Path(name).exists():
+            yield Mount(name, "bind", name)
 
 
-def _environment(hidden: Sequence[Path]) -> Iterator[_Bind]:
+def _environment(hidden: Sequence[Path]) -> Iterator[Mount]:
     """The interpreter and its environment at their own paths, and covers over what must stay hidden."""
     shown = [Path("/usr")]
     prefixes = [Path(prefix) for prefix in dict.fromkeys((sys.base_prefix, sys.prefix))]
     for prefix in sorted(prefixes, key=lambda path: len(path.parts)):
         if not _within(prefix, shown):
-            yield _read_only(str(prefix), str(prefix))
+            yield Mount(str(prefix), "bind", str(prefix))
             shown.append(prefix)
     covers = [folder for folder in hidden if _within(folder, shown)]
     for folder in covers:
         if folder in shown:
             raise SandboxError(f"the interpreter's environment is {folder}, which must stay hidden")
-        yield _Bind(str(folder), ("--perms", "0555", "--size", "4096", "--tmpfs", str(folder)))
+        yield Mount(str(folder), "cover")
     for prefix in prefixes:
         if _within(prefix, covers):
-            yield _read_only(str(prefix), str(prefix))
+            yield Mount(str(prefix), "bind", str(prefix))
 
 
-def _extra(read_only: Mapping[str, Path], hidden: Sequence[Path]) -> Iterator[_Bind]:
+def added(read_only: Mapping[str, Path], hidden: Sequence[Path]) -> Iterator[Mount]:
+    """What a command adds to the allow-list; SandboxError for a folder that contains a hidden one."""
     for inside, host in read_only.items():
         source = host.resolve()
         if any(folder.is_relative_to(source) for folder in hidden):
             raise SandboxError(f"{host} may not be shown to a sandbox: it contains {hidden[0]}")
-        yield _read_only(str(source), inside)
+        yield Mount(inside, "bind", str(source))
 
 
 def _devices(more: Sequence[str]) -> Iterator[str]:

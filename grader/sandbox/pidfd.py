@@ -24,6 +24,12 @@ def ended(pidfd: int, timeout_seconds: float = 0.0) -> bool:
     return bool(poller.poll(max(timeout_seconds, 0.0) * 1e3))
 
 
+def is_of(pidfd: int, pid: int) -> bool:
+    """Whether this is the process with that pid, as this process numbers them."""
+    with open(f"/proc/self/fdinfo/{pidfd}") as file:  # noqa: PTH123
+        return f"\nPid:\t{pid}\n" in file.read()
+
+
 def kill(pidfd: int) -> None:
     """Send SIGKILL, if the process is still there."""
     with contextlib.suppress(ProcessLookupError):

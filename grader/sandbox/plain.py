@@ -9,6 +9,7 @@ can outlive it.
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,6 +30,11 @@ class PlainBackend:
     name = "plain"
     isolates = False
     identity: Literal["own", "caller"] = "caller"
+
+    @property
+    def python(self) -> str:
+        """Path inside of the interpreter that candidates run in: the judge's own."""
+        return sys.executable
 
     def available(self) -> str | None:
         """None: it runs on every Linux."""

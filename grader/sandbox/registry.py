@@ -4,9 +4,14 @@ from collections.abc import Callable
 
 from grader.sandbox.base import Backend, SandboxError
 from grader.sandbox.bubblewrap import BubblewrapBackend
+from grader.sandbox.docker import DockerBackend
 from grader.sandbox.plain import PlainBackend
 
-BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": BubblewrapBackend, "plain": PlainBackend}
+BACKENDS: dict[str, Callable[[], Backend]] = {
+    "bubblewrap": BubblewrapBackend,
+    "docker": DockerBackend,
+    "plain": PlainBackend,
+}
 DEFAULT = "bubblewrap"
 
 

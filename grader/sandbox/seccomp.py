@@ -19,7 +19,7 @@ Network = Literal["none", "loopback"]
 
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
-_ERRNO = 0x00050000
+ERRNO = 0x00050000
 
 _OPTIMIZE = 8
 """SCMP_FLTATR_CTL_OPTIMIZE; 2 asks for a binary tree instead of a chain of comparisons."""
@@ -60,13 +60,13 @@ _ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register"
 _ACTIONS: Mapping[str, int] = {
     _MOUNTS: _KILL_PROCESS,
     _MACHINE: _KILL_PROCESS,
-    _OTHER_PROCESSES: _ERRNO | errno.EPERM,
-    _ATTACK_SURFACE: _ERRNO | errno.EPERM,
-    _PLACEMENT: _ERRNO | errno.EPERM,
-    _ABSENT: _ERRNO | errno.ENOSYS,
-    "fallocate": _ERRNO | errno.EOPNOTSUPP,
+    _OTHER_PROCESSES: ERRNO | errno.EPERM,
+    _ATTACK_SURFACE: ERRNO | errno.EPERM,
+    _PLACEMENT: ERRNO | errno.EPERM,
+    _ABSENT: ERRNO | errno.ENOSYS,
+    "fallocate": ERRNO | errno.EOPNOTSUPP,
     # Answered with success and not done: with an error, OpenMP with bound threads would not start them.
-    "sched_setaffinity": _ERRNO,
+    "sched_setaffinity": ERRNO,
 }
 _NUMBERS: Mapping[str, int] = {"set_mempolicy_home_node": 450, "open_tree_attr": 467, "quotactl_fd": 443}
 """Calls younger than some libseccomp that we meet; these numbers are the same on every architecture."""
@@ -97,7 +97,7 @@ def rules(network: Network) -> Iterator[Rule]:
     for calls, action in _ACTIONS.items():
         for call in calls.split():
             yield Rule(action, call)
-    refuse = _ERRNO | errno.EPERM
+    refuse = ERRNO | errno.EPERM
     for flag in _NAMESPACES.values():
         yield Rule(refuse, "unshare", ((0, _MASKED_EQUAL, flag, flag),))
         if not flag & _CLONE_SIGNAL_MASK:
@@ -111,7 +111,7 @@ def rules(network: Network) -> Iterator[Rule]:
 
 def _socket_rules(network: Network) -> Iterator[Rule]:
     """Only local sockets without a network; with loopback also IP, and netlink for getifaddrs."""
-    unsupported = _ERRNO | errno.EAFNOSUPPORT
+    unsupported = ERRNO | errno.EAFNOSUPPORT
     allowed = {_AF_UNIX} if network == "none" else {_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK}
     highest = max(allowed)
     yield Rule(unsupported, "socket", ((0, _GREATER, highest, 0),))

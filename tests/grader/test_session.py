@@ -440,6 +440,7 @@ class _Broken:
     name = "broken"
     isolates = True
     identity: Literal["own"] = "own"
+    python = sys.executable
 
     def available(self) -> str | None:
         return None

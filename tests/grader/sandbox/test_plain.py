@@ -97,7 +97,7 @@ def test_backends_are_chosen_by_name(name: str) -> None:
 
 def test_the_default_isolates_and_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert registry.choose().isolates
-    with pytest.raises(SandboxError, match="bubblewrap, plain"):
+    with pytest.raises(SandboxError, match="bubblewrap, docker, plain"):
         registry.choose("tin-foil")
     monkeypatch.setattr("grader.sandbox.bubblewrap.BubblewrapBackend.available", lambda _: "no namespaces")
     with pytest.raises(SandboxError, match=r"no namespaces.*--sandbox plain"):

@@ -1,0 +1,246 @@
+"""The Docker backend: one container for each sandbox, made of an image named by its digest.
+
+Theory of operation. The container is configured in full before it exists (`container`): no network, a
+read-only root, sized scratch, limits, no capability, no new privileges, our filter, a uid of the session's
+own. Its first process is a small file of ours that connects to a socket in the session's folder; there it is
+given the program, its pipes and its arena (`handover`), and the socket is gone before the program starts. The
+program waits until this process has found the container's cgroups, checked who it is, and set its resource
+limits. The judge then freezes, counts and ends it through the container's own cgroups.
+
+An image whose label `solmark.python` names its interpreter is used as it is. Without an image the system
+folders and the environment of this machine are mounted read-only over an empty one, as bubblewrap does.
+"""
+
+import contextlib
+import functools
+import hashlib
+import io
+import os
+import platform
+import shutil
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from grader.sandbox import cgroup, container, engine, gate, launch, mounts, uids
+from grader.sandbox.base import Command, Limit, Limits, SandboxError
+from grader.sandbox.bubblewrap import environment
+from grader.sandbox.container import Rootfs, Session
+from grader.sandbox.container_process import ContainerProcess, Parts
+from grader.sandbox.engine import Engine
+from grader.sandbox.handover import FOLDER, Handover
+
+IMAGE_VARIABLE = "SOLMARK_SANDBOX_IMAGE"
+"""Names the image of sandboxes; unset, the machine's own folders are used."""
+PYTHON_LABEL = "solmark.python"
+"""Label of an image that brings its own interpreter: its path."""
+_HOST_IMAGE = "solmark-sandbox-host"
+_SETUP_SECONDS = 30.0
+_PAUSE_SECONDS = 0.0005
+
+
+class DockerBackend:
+    """Implements `base.Backend`. `image` is a name or digest; `hidden` are host folders as for bubblewrap."""
+
+    name = "docker"
+    isolates = True
+    identity: Literal["own", "caller"] = "own"
+
+    def __init__(self, image: str | None = None, hidden: Sequence[Path] = ()) -> None:
+        root = mounts.checkout()
+        self._hidden = [path.resolve() for path in (*hidden, *([] if root is None else [root]))]
+        self._image = image or os.environ.get(IMAGE_VARIABLE) or None
+
+    @property
+    def python(self) -> str:
+        """Path inside of the interpreter that candidates run in."""
+        return self._rootfs.python
+
+    @property
+    def digest(self) -> str:
+        """Digest of the image that sandboxes are made of."""
+        return self._rootfs.image
+
+    def available(self) -> str | None:
+        """None if a sandbox can be started here, else what is missing and what to do."""
+        if platform.system() != "Linux":
+            return "the judge needs Linux, on the machine whose Docker daemon it uses"
+        if os.geteuid() != 0:
+            return "the Docker sandbox must be started by root: who may use the daemon is as good as root"
+        try:
+            with self.start(Command([self.python, "-I", "-S", "-c", ""]), Limits()) as process:
+                end = process.wait(20.0)
+        except SandboxError as error:
+            return str(error)
+        return (
+            None if end is not None and end.code == 0 else f"a trial program did not end with code 0: {end}"
+        )
+
+    def unenforced(self) -> frozenset[Limit]:
+        """Limits that the daemon cannot hold on this machine, as it says itself."""
+        info = engine.connect().info()
+        named = {Limit.MEMORY: "MemoryLimit", Limit.PROCESSES: "PidsLimit"}
+        return frozenset(limit for limit, key in named.items() if not info.get(key))
+
+    def start(self, command: Command, limits: Limits) -> ContainerProcess:
+        """Start the program; raise SandboxError if the sandbox cannot be set up.
+
+        When it returns, namespaces, mounts, cgroups, limits and uid are in force.
+        """
+        reap_once(os.getpid())
+        with contextlib.ExitStack() as undo:
+            try:
+                process = self._start(command, limits, undo)
+            except OSError as error:
+                raise SandboxError(f"cannot start a sandbox: {error}") from error
+            undo.pop_all()
+        return process
+
+    @functools.cached_property
+    def _rootfs(self) -> Rootfs:
+        daemon = engine.connect()
+        if self._image is None:
+            return _of_host(daemon, self._hidden)
+        image = daemon.image(self._image)
+        if image is None:
+            raise SandboxError(f"there is no image {self._image} here ({IMAGE_VARIABLE}); build it first")
+        if PYTHON_LABEL not in image.labels:
+            raise SandboxError(
+                f"the image {self._image} does not name its interpreter (LABEL {PYTHON_LABEL})"
+            )
+        return Rootfs(image.digest, image.labels[PYTHON_LABEL], (), image.environment)
+
+    def _start(self, command: Command, limits: Limits, undo: contextlib.ExitStack) -> ContainerProcess:
+        daemon, rootfs = engine.connect(), self._rootfs
+        deadline = time.monotonic() + _SETUP_SECONDS
+        lease = uids.lease()
+        undo.callback(lease.release)
+        name = cgroup.new_name()
+        handover = Handover.open(name, lease.uid, container.stubs(lease.uid))
+        undo.callback(handover.close)
+        session = Session(name, lease.uid, handover.folder)
+        given = list(mounts.added(command.read_only, self._hidden))
+        identity = daemon.create(name, container.configuration(rootfs, session, command, limits, given))
+        undo.callback(daemon.remove, identity)
+        with gate.Gate(command.descriptors, undo) as entry:
+            for pipe in (entry.stdout, entry.stderr):
+                os.fchown(pipe, lease.uid, lease.uid)  # so that /dev/stdout can be opened by name
+            status, status_writer = entry.status()
+            daemon.start(identity)
+            init_pid = int(daemon.state(identity)["Pid"])
+            init = _open(init_pid, undo, lambda: daemon.log(identity))
+            group = cgroup.of(init_pid, identity)
+            undo.callback(group.close)
+            document = {
+                "argv": list(command.argv),
+                "environment": _environment(rootfs, command),
+                "numbers": list(entry.descriptors),
+                "status": status_writer,
+                "rlimits": list(gate.rlimits(limits, frozenset()).items()),
+            }
+            try:
+                handover.send(document, list(entry.descriptors.values()), init, deadline)
+            except (OSError, SandboxError) as error:
+                raise SandboxError(f"{error}: {daemon.log(identity)}") from error
+            handover.shut()
+            program_pid, program = _program(init_pid, undo, deadline)
+            launch.check_identity(program_pid, lease.uid)
+            gate.sacrifice(program_pid)
+            entry.open()
+        return ContainerProcess(
+            Parts(
+                init=init,
+                init_pid=init_pid,
+                program=program,
+                program_pid=program_pid,
+                stdout=entry.stdout,
+                stderr=entry.stderr,
+                status=status.descriptor,
+                group=group,
+                ran_out_of_memory=lambda: bool(daemon.state(identity).get("OOMKilled")),
+                remove=[functools.partial(daemon.remove, identity), handover.close, lease.release],
+            )
+        )
+
+
+def _environment(rootfs: Rootfs, command: Command) -> dict[str, str]:
+    """The whole environment of the program: the image's where it has one, ours, and the command's."""
+    ours = environment({})
+    path = rootfs.environment.get("PATH", ours["PATH"])
+    return {**rootfs.environment, **ours, "PATH": path, "PWD": mounts.TMP, **command.environment}
+
+
+def _open(pid: int, undo: contextlib.ExitStack, log: Callable[[], str]) -> int:
+    try:
+        descriptor = os.pidfd_open(pid) if pid else None
+    except ProcessLookupError:
+        descriptor = None
+    if descriptor is None:
+        raise SandboxError(f"the container's first process ended at once: {log()}")
+    undo.callback(os.close, descriptor)
+    return descriptor
+
+
+def _program(init_pid: int, undo: contextlib.ExitStack, deadline: float) -> tuple[int, int]:
+    """(pid, pidfd) of the child of the container's first process, which waits for us."""
+    while time.monotonic() < deadline:
+        children = Path(f"/proc/{init_pid}/task/{init_pid}/children").read_text().split()
+        descriptor = launch.open_child(int(children[0]), init_pid, undo) if children else None
+        if descriptor is not None:
+            return int(children[0]), descriptor
+        time.sleep(_PAUSE_SECONDS)
+    raise SandboxError(f"the sandbox was not set up within {_SETUP_SECONDS:g} s")
+
+
+def _of_host(daemon: Engine, hidden: Sequence[Path]) -> Rootfs:
+    """An image of nothing but links, made if it is not here yet, and this machine's folders over it."""
+    allowed = mounts.allowed({}, hidden)
+    archive = _archive([(mount.inside, mount.source) for mount in allowed if mount.kind == "link"])
+    tag = hashlib.sha256(archive).hexdigest()[:16]
+    image = daemon.image(f"{_HOST_IMAGE}:{tag}")
+    if image is None:
+        daemon.load(archive, _HOST_IMAGE, tag, {})
+        image = daemon.image(f"{_HOST_IMAGE}:{tag}")
+    if image is None:
+        raise SandboxError(f"the image {_HOST_IMAGE}:{tag} was made and is not here")
+    return Rootfs(image.digest, sys.executable, [mount for mount in allowed if mount.kind != "link"], {})
+
+
+def _archive(links: Sequence[tuple[str, str]]) -> bytes:
+    """A tar archive of a file system with these links (path, target) and the folders that every one has."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name in ("dev", "etc", "proc", "run", "sys", "tmp", "usr"):
+            folder = tarfile.TarInfo(name)
+            # What is mounted there gets the mode of the folder that it covers.
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
+            archive.addfile(folder)
+        for path, target in links:
+            link = tarfile.TarInfo(path.lstrip("/"))
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            archive.addfile(link)
+    return content.getvalue()
+
+
+@functools.lru_cache(maxsize=1)
+def reap_once(_pid: int) -> int:
+    """`reap`, once in the life of the process with this pid."""
+    return reap()
+
+
+def reap() -> int:
+    """Remove containers and folders of sessions whose judge is dead; returns how many containers."""
+    daemon = engine.connect()
+    stale = [
+        identity for identity, name in daemon.containers(container.LABEL).items() if cgroup.is_stale(name)
+    ]
+    for identity in stale:
+        daemon.remove(identity)
+    if FOLDER.is_dir():
+        for folder in FOLDER.iterdir():
+            if cgroup.is_stale(folder.name):
+                shutil.rmtree(folder, ignore_errors=True)
+    return len(stale)

@@ -54,7 +54,7 @@ def command(
     language: Annotated[Language | None, typer.Option(help="Overrides what the suffix says.")] = None,
     hardware: Annotated[str, typer.Option(help="Hardware class to be scored against.")] = "cpu",
     sandbox: Annotated[
-        str | None, typer.Option(help="bubblewrap or plain; by default the best here.")
+        str | None, typer.Option(help="bubblewrap, docker or plain; by default the best here.")
     ] = None,
     seed: Annotated[str | None, typer.Option(help="Session seed (hexadecimal), to replay a grading.")] = None,
     as_json: Annotated[

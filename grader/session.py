@@ -276,6 +276,7 @@ class _Session:
                 device=self._device,
                 reading=findings.reading,
                 yardstick=findings.yardstick,
+                duty_cycle=findings.duty_cycle,
             ),
             staff=StaffDetail(
                 seed=self._seed.hex(),

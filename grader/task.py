@@ -146,6 +146,20 @@ class Oracle(Protocol):
 
 
 @dataclass(frozen=True)
+class Product:
+    """An output that is the product of two inputs: left [M, K] times right [K, N], or [N, K] `transposed`.
+
+    It is then audited in full by Freivalds's test, which costs a pass over the three matrices; the oracle is
+    asked only where that finds something.
+    """
+
+    left: str
+    right: str
+    out: str
+    transposed: bool = False
+
+
+@dataclass(frozen=True)
 class FunctionTask:
     """`solve(*inputs, *outputs, **scalars) -> None` over tensors, destination-passing.
 
@@ -162,6 +176,12 @@ class FunctionTask:
     audit: Literal["full", "sampled"] = "full"
     explain: Callable[[Params, Slot, Slot, Slot], tuple[str, str] | None] | None = None
     """(params, inputs, expected, found) -> sentences in English and Chinese, or None."""
+    rowwise: bool = False
+    """Every tensor is a matrix of one number of rows, or a vector that serves each row; row i of an output
+    depends on row i of the matrices alone. On a device some rows of *every* call are then audited: `oracle`
+    gets matrices of fewer rows, and each vector as a matrix of as many equal or unequal rows."""
+    product: Product | None = None
+    """Where the one output is a product, and may be audited as such."""
     kind: Literal["function"] = "function"
 
 
@@ -253,6 +273,9 @@ class DialogueTask:
     max_messages: int = 10_000
     message_seconds: float = 5.0
     episode_seconds: float = 30.0
+    brute_force: Callable[[int], Outcome] | None = None
+    """(seed) -> the best possible outcome of a tiny drawn question, found by trying every answer, with the bound
+    that an episode would give: `solmark check` holds the bound of priced cases against it."""
     kind: Literal["dialogue"] = "dialogue"
 
 

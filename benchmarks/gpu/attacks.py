@@ -84,7 +84,9 @@ def run(hardware_class: str, attacks: Sequence[Attack], kept: Path) -> None:
         lines = [json.dumps(header)]
         kept.write_text(lines[0] + "\n", "utf-8")
     done = {json.loads(line)["id"] for line in lines[1:]}
-    plans = {name: sessions.with_rates([make(hardware, device)]) for name, make in TASKS.items()}
+    plans = {
+        name: sessions.with_rates([make(hardware, device)], backend, device) for name, make in TASKS.items()
+    }
     for attack in attacks:
         if attack.name in done:
             continue

@@ -44,7 +44,7 @@ def main() -> int:
     task = loaded.parts()["kernel"]
     assert task.kind == "function"
     cases = [case for case in loaded.cases(arguments.hardware, bytes(16)) if case.role == "timed"]
-    plans = sessions.with_rates([timed.plan(task, case, hardware, device) for case in cases])
+    plans = sessions.with_rates([timed.plan(task, case, hardware, device) for case in cases], backend, device)
     rows: list[dict[str, Any]] = []
     accepted = True
     for name in arguments.solutions:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from grader.contract import Language, Verdict
 from grader.hardware.profile import Hardware
-from grader.judge import cores, timed
+from grader.judge import cores, overhead, timed
 from grader.judge.build import compile_native
 from grader.judge.client import Client
 from grader.judge.failure import CandidateFailure
@@ -63,11 +63,13 @@ def program(name: str, data: bytes, backend: Backend, device: Device) -> Program
     return Program(name, data, Language.CUDA, built.artifact)
 
 
-def with_rates(plans: Sequence[timed.Plan]) -> list[timed.Plan]:
-    """The plans with the rate of their fills, measured while no candidate lives."""
-    return [
+def with_rates(plans: Sequence[timed.Plan], backend: Backend, device: Device) -> list[timed.Plan]:
+    """The plans with what is measured while no candidate lives: rates of fills, empty rounds."""
+    rated = [
         replace(plan, fill_rate=rehearse(plan.task, plan.case, plan.slots, llc_bytes())) for plan in plans
     ]
+    empties = overhead.sealed(backend, device, rated)
+    return [replace(plan, empty=empty) for plan, empty in zip(rated, empties, strict=True)]
 
 
 def run(

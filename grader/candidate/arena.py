@@ -35,6 +35,8 @@ class Slots:
     count: int
     tensors: tuple[Placed, ...]
     scalars: tuple[tuple[str, bool | int | float], ...]
+    link: dict[str, Any] | None = None
+    """What is queued between the calls of a round: see link.py."""
 
     @classmethod
     def of(cls, command: dict[str, Any]) -> "Slots":
@@ -48,6 +50,7 @@ class Slots:
                 for tensor in command["tensors"]
             ),
             tuple((name, value) for name, value in command["scalars"]),
+            command.get("link"),
         )
 
 

@@ -16,6 +16,7 @@ from .arena import Arena, Slots
 from .device import DeviceArena
 from .failures import SubmissionError
 from .frames import ANSWERS, COMMANDS, DONE, GO, NONCE, ROUND_FRAME
+from .link import Link
 from .python_code import PythonCode, returned
 
 if TYPE_CHECKING:
@@ -37,12 +38,19 @@ class GraphCode(PythonCode):
         self._stream: torch.cuda.Stream | None = None
         self._captured = 0
         self._reason = ""
+        self._link: Link | None = None
 
     def bind(self, slots: Slots, entry: str) -> None:
         """Make the arguments of every slot."""
         self._forget()
+        if self._link is not None:
+            self._link.close()
+        self._link = None
         try:
             super().bind(slots, entry)
+            if slots.link is not None:
+                base = self._arena.address
+                self._link = Link(slots.link, base, slots.start, slots.stride, slots.count)
         except SubmissionError:
             raise
         except Exception as error:
@@ -103,9 +111,14 @@ class GraphCode(PythonCode):
         import torch
 
         assert self._solve is not None
-        for arguments in self._arguments[:calls]:
+        link, stream = self._link, torch.cuda.current_stream().cuda_stream
+        if link is not None:
+            link.begin(stream)
+        for call, arguments in enumerate(self._arguments[:calls]):
             if (result := self._solve(*arguments, **self._scalars)) is not None:
                 raise returned(result)
+            if link is not None and call + 1 < calls:
+                link.between(call, stream)
             if wait:
                 torch.cuda.synchronize()
 

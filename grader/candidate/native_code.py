@@ -7,6 +7,7 @@ from .arena import Arena, Slots
 from .device import DeviceArena
 from .failures import SubmissionError
 from .frames import ANSWERS, COMMANDS
+from .link import Link
 
 _DTYPES = (
     "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
@@ -14,6 +15,8 @@ _DTYPES = (
 )  # fmt: skip
 _ROLES = ("in", "out", "inout")
 _OK, _STATUS, _EXCEPTION, _CHANNEL, _CUDA = range(5)
+_Between = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_void_p)
+"""`link_function` of runner.cu: (call, stream); call -1 comes before the first one."""
 
 
 class _Tensor(ctypes.Structure):
@@ -61,6 +64,8 @@ class NativeCode:
         self._per_slot = 0
         self._scalars: ctypes.Array[_Scalar] = (_Scalar * 0)()
         self._keep: list[object] = []
+        self._link: Link | None = None
+        self._between = _Between()
 
     def load(self, entry: str, file: str) -> None:  # noqa: ARG002 (the same door as Python's)
         """Load the shared object; its constructors run now."""
@@ -76,6 +81,7 @@ class NativeCode:
         """Make the descriptors of every slot; shapes, strides and names are shared by all of them."""
         self._find(entry)
         self._captured = 0
+        self._bind_link(slots)
         shared = []
         for placed in slots.tensors:
             dimensions = len(placed.shape)
@@ -121,7 +127,7 @@ class NativeCode:
         status = ctypes.c_int()
         outcome = self._library.solmark_runner_capture(
             self._solve, self._tensors, self._per_slot, self._scalars, len(self._scalars),
-            ctypes.c_long(calls), ctypes.byref(status),
+            ctypes.c_long(calls), self._between, ctypes.byref(status),
         )  # fmt: skip
         self._captured, self._reason = calls, ""
         if outcome == _CUDA:
@@ -134,13 +140,30 @@ class NativeCode:
         """Wait for `go`, make the calls, answer `done`, all in the runner."""
         assert self._library is not None
         status = ctypes.c_int()
+        between = (self._between,) if self._on_device else ()
         outcome = self._library.solmark_runner_round(
             COMMANDS, ANSWERS, self._solve, self._tensors, self._per_slot, self._scalars,
-            len(self._scalars), ctypes.c_long(calls), ctypes.byref(status),
+            len(self._scalars), ctypes.c_long(calls), *between, ctypes.byref(status),
         )  # fmt: skip
         if outcome == _CHANNEL:
             raise SystemExit(0)  # The judge has closed the channel.
         self._check(outcome, status.value)
+
+    def _bind_link(self, slots: Slots) -> None:
+        if self._link is not None:
+            self._link.close()
+        self._link, self._between = None, _Between()
+        if slots.link is None:
+            return
+        link = Link(slots.link, self._base, slots.start, slots.stride, slots.count)
+
+        def between(call: int, stream: int | None) -> None:
+            if call < 0:
+                link.begin(stream or 0)
+            else:
+                link.between(call, stream or 0)
+
+        self._link, self._between = link, _Between(between)
 
     def _find(self, entry: str) -> None:
         try:

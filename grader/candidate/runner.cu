@@ -15,6 +15,7 @@
 namespace {
 
 typedef int (*solve_function)(const solmark_tensor *, int, const solmark_scalar *, int, void *);
+typedef void (*link_function)(long call, void *stream);  // Null where calls are not linked; see link.py.
 
 const int FRAME = 24;  // Length (4 bytes), "go  " or "done" (4), nonce (16): see frames.py.
 char text[1024];       // What an exception or CUDA said.
@@ -89,7 +90,7 @@ __attribute__((visibility("default"))) int solmark_runner_call(solve_function so
 __attribute__((visibility("default"))) int solmark_runner_capture(solve_function solve,
                                                                   const solmark_tensor *tensors, int n,
                                                                   const solmark_scalar *scalars, int m, long calls,
-                                                                  int *status) {
+                                                                  link_function link, int *status) {
     if (graph != nullptr) {
         cudaGraphExecDestroy(graph);
         graph = nullptr;
@@ -98,8 +99,13 @@ __attribute__((visibility("default"))) int solmark_runner_capture(solve_function
     if (outcome != SOLMARK_RUN_OK)
         return outcome;
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    for (long i = 0; error == cudaSuccess && outcome == SOLMARK_RUN_OK && i < calls; ++i)
+    if (error == cudaSuccess && link != nullptr)
+        link(-1, stream);
+    for (long i = 0; error == cudaSuccess && outcome == SOLMARK_RUN_OK && i < calls; ++i) {
         outcome = launch(solve, tensors + i * n, n, scalars, m, status);
+        if (link != nullptr && i + 1 < calls)
+            link(i, stream);
+    }
     cudaGraph_t captured = nullptr;
     const cudaError_t ended = cudaStreamEndCapture(stream, &captured);
     if (error == cudaSuccess)
@@ -127,7 +133,7 @@ __attribute__((visibility("default"))) int solmark_runner_capture(solve_function
 __attribute__((visibility("default"))) int solmark_runner_round(int commands, int answers, solve_function solve,
                                                                 const solmark_tensor *tensors, int n,
                                                                 const solmark_scalar *scalars, int m, long calls,
-                                                                int *status) {
+                                                                link_function link, int *status) {
     char frame[FRAME];
     ssize_t size = await_go(commands, frame, FRAME);
     if (size != FRAME || std::memcmp(frame + 4, "go  ", 4) != 0)
@@ -139,10 +145,14 @@ __attribute__((visibility("default"))) int solmark_runner_round(int commands, in
         if (error != cudaSuccess)
             return failed(error);
     } else {
+        if (link != nullptr)
+            link(-1, stream);
         for (long i = 0; i < calls; ++i) {
             const int outcome = solmark_runner_call(solve, tensors + i * n, n, scalars, m, status);
             if (outcome != SOLMARK_RUN_OK)
                 return outcome;
+            if (link != nullptr && i + 1 < calls)
+                link(i, stream);
         }
     }
     std::memcpy(frame + 4, "done", 4);

@@ -29,6 +29,7 @@ def describe(
     device: Device | None = None,
     reading: Reading | None = None,
     yardstick: Yardstick | None = None,
+    duty_cycle: float | None = None,
 ) -> Environment:
     """The environment of a session; `versions` as a sandbox reported them before any student code came in."""
     return Environment(
@@ -47,6 +48,7 @@ def describe(
         clocks=dict(reading.clocks) if reading else {},
         temperature_celsius=reading.temperature if reading else None,
         yardstick=yardstick,
+        duty_cycle=duty_cycle,
         throttle_reasons=reading.throttled if reading else (),
         kernel=f"{os.uname().sysname} {os.uname().release}"[:128],
     )

@@ -5,7 +5,9 @@ once), with the whole sequence included. Nothing that a submission can slow down
 """
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from grader.hardware.profile import Hardware
 from grader.judge.cache import Evictor, last_level_bytes
@@ -14,8 +16,9 @@ from grader.judge.gpu.clock import DeviceClock
 from grader.judge.gpu.device import Device
 from grader.judge.gpu.device import llc_bytes as device_llc_bytes
 from grader.judge.gpu.ring import DeviceRing
-from grader.judge.layout import plan
+from grader.judge.layout import SlotLayout, plan
 from grader.judge.own import OwnCandidate
+from grader.judge.probes import Latency
 from grader.judge.ring import Ring
 from grader.judge.rounds import ROUND_SECONDS
 from grader.sandbox.base import Backend, SandboxError
@@ -26,6 +29,8 @@ KIND = "function"
 """Key of c in a profile's `overhead_seconds`; the median's is `MEDIAN`."""
 MEDIAN = "function.median"
 _ROUND_SECONDS = 5.0
+_SEALED_ROUNDS = 40
+_SETTLING_ROUNDS = 3
 _SHARE = 400
 """On a device a round lasts so many times the uncertainty of the constant: 0.25 %."""
 
@@ -77,6 +82,58 @@ def measure(backend: Backend, rounds: int = ROUNDS, device: Device | None = None
     """
     seconds = empty_rounds(candidate(backend, device), rounds)
     return Overhead(min(seconds), statistics.median(seconds))
+
+
+class Ringed(Protocol):
+    """What `sealed` needs of a timed case's plan."""
+
+    @property
+    def task(self) -> FunctionTask:
+        """Whose fill it is."""
+        ...
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        ...
+
+    @property
+    def slots(self) -> tuple[SlotLayout, ...]:
+        """Its ring."""
+        ...
+
+    @property
+    def arena_bytes(self) -> int:
+        """Size of the ring."""
+        ...
+
+    @property
+    def chained(self) -> bool:
+        """Whether it is linked."""
+        ...
+
+
+def sealed(backend: Backend, device: Device, plans: Sequence[Ringed]) -> list[Latency]:
+    """What a sealed round of each case takes, filled as the case is, with a candidate that does nothing.
+
+    It is the constant of that case's probes; c stays the constant of rounds. Raises SandboxError.
+    """
+    own = OwnCandidate.build(backend, _CUDA, _PYTHON, device, kept=True)
+    found = []
+    with own.start(max(plan.arena_bytes for plan in plans)) as client:
+        assert client.device_arena is not None
+        for case in plans:
+            client.bind(case.slots, {})
+            ring = DeviceRing(
+                client.device_arena, case.slots, case.task, case.case, device_llc_bytes(), linked=case.chained
+            )
+            clock = DeviceClock(client, client.process.freezer, ring)
+            with quiet():
+                for _ in range(_SETTLING_ROUNDS):
+                    clock.single(_ROUND_SECONDS)
+                found.append(Latency.of([clock.single(_ROUND_SECONDS) for _ in range(_SEALED_ROUNDS)]))
+            ring.close()
+    return found
 
 
 def candidate(backend: Backend, device: Device | None = None, *, native: bool = True) -> OwnCandidate:

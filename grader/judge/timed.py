@@ -14,14 +14,16 @@ from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.client import Client
 from grader.judge.clock import Clock, IntegrityFailure, quiet
 from grader.judge.failure import AssignmentFault, CandidateFailure
+from grader.judge.gpu import link, rowaudit
 from grader.judge.gpu.clock import DeviceClock
 from grader.judge.gpu.device import Device
+from grader.judge.gpu.duty import Duty
 from grader.judge.gpu.ring import DeviceRing
 from grader.judge.interval import Decision, Rule, of_median
 from grader.judge.layout import LayoutError, SlotLayout, slot_bytes
 from grader.judge.layout import plan as lay_out
 from grader.judge.overhead import Overhead
-from grader.judge.probes import Probes
+from grader.judge.probes import Latency, Probes
 from grader.judge.ring import Ring
 from grader.judge.rounds import ROUND_SECONDS, Rounds
 from grader.messages import text
@@ -54,11 +56,18 @@ class Plan:
     """Least length of a round."""
     fill_rate: float = 0.0
     """On a device, bytes/s of the ring's fill with nobody else there; 0 where it was not measured."""
+    empty: Latency | None = None
+    """On a device, what a sealed round of this case takes with a candidate of ours that does nothing."""
 
     @property
     def arena_bytes(self) -> int:
-        """Size of the ring."""
-        return self.slots[-1].end
+        """Size of the ring, and of the room for a link's key."""
+        return self.slots[-1].end + (link.KEY_BYTES if self.chained else 0)
+
+    @property
+    def chained(self) -> bool:
+        """Whether the calls of a round are linked here."""
+        return self.case.linked and self.device is not None
 
     @property
     def sample(self) -> int | None:
@@ -80,13 +89,15 @@ class TimeLimits:
 class Timing:
     """What one timed case gave; `result.verdict` says whether it is accepted.
 
-    `steps`: seconds of the session by step. `detail`: for staff.
+    `steps`: seconds of the session by step. `detail`: for staff. `duty_cycle`: share of the time in which a
+    device had work, where there is one.
     """
 
     result: TimedResult
     evidence: tuple[Evidence, ...] = ()
     steps: dict[str, float] = field(default_factory=dict)
     detail: str = ""
+    duty_cycle: float | None = None
 
 
 def plan(
@@ -107,6 +118,11 @@ def plan(
         size = slot_bytes(tensors)
     except LayoutError as error:
         raise AssignmentFault("tensors", str(error)) from error
+    if device is not None and case.linked:
+        link.check(tensors, case)
+        cost = link.cost(cost, tensors)
+    if device is not None and task.rowwise:
+        rowaudit.check(tensors, case)
     bound = ceiling = None
     count = MAX_SLOTS
     round_seconds = ROUND_SECONDS if device is None else Overhead.of(hardware).round_seconds
@@ -157,6 +173,9 @@ def run(
     evidence: tuple[Evidence, ...] = ()
     detail = ""
     probe: ProbeResult | None = None
+    if isinstance(clock, DeviceClock):
+        clock.duty = None if once else Duty()
+        clock.observe = plan.device.note if plan.device else clock.observe
     try:
         with quiet():
             with clock.step("warm-up"):
@@ -167,7 +186,7 @@ def run(
             else:
                 verdict, message = _measure(rounds, plan, limits.round)
                 if verdict is Verdict.ACCEPTED and plan.device is not None:
-                    probe = _probed(rounds, overhead.median)
+                    probe = _probed(rounds, plan.empty, limits.round)
     except CandidateFailure as failure:
         verdict, message, detail = failure.verdict, failure.text, failure.detail
         evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()
@@ -177,7 +196,8 @@ def run(
         detail = f"{detail}\n{clock.summary()}".strip()
     result = _result(plan, rounds, overhead, verdict, message, client.remark)
     result = result.model_copy(update={"probe": probe})
-    return Timing(result, evidence, steps, detail)
+    duty = clock.duty if isinstance(clock, DeviceClock) else None
+    return Timing(result, evidence, steps, detail, duty.cycle if duty else None)
 
 
 def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> Text | None:
@@ -197,7 +217,7 @@ def _machinery(
     if client.device_arena is None:
         ring = Ring(client.arena, plan.slots, plan.task, case)
         return ring, Clock(client, freezer, ring, Evictor(llc_bytes), plan.sample, case.id, steps)
-    on_device = DeviceRing(client.device_arena, plan.slots, plan.task, case, llc_bytes)
+    on_device = DeviceRing(client.device_arena, plan.slots, plan.task, case, llc_bytes, linked=plan.chained)
     return on_device, DeviceClock(
         client,
         freezer,
@@ -212,7 +232,9 @@ def _machinery(
 
 def _warm_up(client: Client, ring: Ring | DeviceRing, plan: Plan, seconds: float) -> None:
     """Bind all slots and make one call on values that are thrown away."""
-    client.bind(plan.slots, authored.scalars(plan.task, plan.case))
+    chain = ring.link if isinstance(ring, DeviceRing) else None
+    message = chain.message() if chain is not None else None
+    client.bind(plan.slots, authored.scalars(plan.task, plan.case), link=message)
     ring.provide(1)
     try:
         client.call(0, time.monotonic() + seconds)
@@ -244,11 +266,16 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
     return Verdict.UNSTABLE_TIMING, scattered
 
 
-def _probed(rounds: Rounds, constant: float) -> ProbeResult | None:
-    """Sealed probes beside the ring's time, where the constant is known. Raises IntegrityFailure."""
-    if constant <= 0:
+def _probed(rounds: Rounds, empty: Latency | None, limit_seconds: float) -> ProbeResult | None:
+    """Sealed probes beside the ring's time, where the empty round is known. Raises IntegrityFailure."""
+    if empty is None or not isinstance(rounds.clock, DeviceClock):
         return None
-    return Probes(rounds, constant).check(of_median(rounds.seconds).median)
+    clock = rounds.clock
+
+    def single(audited: bool) -> float:
+        return rounds.single() if audited else clock.single(limit_seconds)
+
+    return Probes(single, empty, clock.case).check(of_median(rounds.seconds).median)
 
 
 def _result(

@@ -222,7 +222,14 @@ def _epsilon(values: "torch.Tensor") -> float:
 
 PARTS = {
     "kernel": FunctionTask(
-        tensors=tensors, scalars=scalars, fill=fill, oracle=oracle, cost=cost, audit="full", explain=explain
+        tensors=tensors,
+        scalars=scalars,
+        fill=fill,
+        oracle=oracle,
+        cost=cost,
+        audit="full",
+        explain=explain,
+        rowwise=True,
     ),
     "predict": DialogueTask(episode=episode),
 }

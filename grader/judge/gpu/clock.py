@@ -8,14 +8,14 @@ third of a millisecond, and never the same.
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from random import SystemRandom
 
 from grader.contract import Evidence, Verdict
 from grader.judge.channel import NONCE_BYTES
 from grader.judge.client import Client
 from grader.judge.clock import IntegrityFailure, Round, Sequencer, now
+from grader.judge.gpu.duty import Duty
 from grader.judge.gpu.ring import DeviceRing
 from grader.judge.gpu.watchdog import GAP_CYCLES
 from grader.messages import text
@@ -36,6 +36,7 @@ class DeviceClock(Sequencer):
     """Times rounds of one candidate over one ring on a device; see `judge.clock.Clock`.
 
     `fill_rate`: bytes/s of this case's fill with nobody else on the device, 0 where it was not measured.
+    `observe` is called after each round's work, while the device still has the state it worked in.
     """
 
     client: Client
@@ -49,6 +50,8 @@ class DeviceClock(Sequencer):
     arm_seconds: float = 60.0
     """For capturing the calls of a round."""
     fill_rate: float = 0.0
+    duty: Duty | None = None
+    observe: Callable[[], None] = lambda: None
     largest_gap: int = 0
     slowest_fill: float = 0.0
     """Largest ratio of a fill's time to that expected."""
@@ -59,6 +62,39 @@ class DeviceClock(Sequencer):
         Raises CandidateFailure (IntegrityFailure with evidence), AssignmentFault and CudaError. The candidate
         is left running, waiting for its next command; after an exception it may be left frozen.
         """
+        if self.duty is not None:
+            with self.step("rest"):
+                self.duty.rest()
+        seconds = self._sealed(calls, limit_seconds, self.duty)
+        if self.duty is not None:
+            self.duty.ended(seconds + self.ring.fill_seconds())
+        booked = self.freeze()
+        self.observe()
+        with self.step("audit"):
+            self._check_device(calls)
+            self.ring.check_intact(calls)
+            audited, comparisons = self.ring.audit_round(calls, self.sample)
+            self._check_late()  # What was queued may have waited for the audit.
+        self.check_still(booked, "during the audit", GROWTH_SECONDS)
+        if self.freezer is not None:
+            self.freezer.thaw()
+        return Round(calls, seconds, audited, tuple(comparisons), self.void)
+
+    def single(self, limit_seconds: float) -> float:
+        """Seconds of a sealed round of one call that nobody audits; raises as `round`."""
+        seconds = self._sealed(1, limit_seconds, None)
+        if self.freezer is not None:
+            self.stop(self.freezer)
+        self._check_device(1)
+        if self.freezer is not None:
+            self.freezer.thaw()
+        return seconds
+
+    def _sealed(self, calls: int, limit_seconds: float, duty: Duty | None) -> float:
+        """Fill, watchdog, `go`, `done`, gather: the seconds from `go` to the end of the gather.
+
+        The candidate is left running; its fill and outputs have not been looked at.
+        """
         ring = self.ring
         self.rounds += 1
         with self.step("arm"):
@@ -66,6 +102,8 @@ class DeviceClock(Sequencer):
         booked = self.freeze()
         with self.step("fill"):
             ring.prepare(calls)
+            if duty is not None:
+                duty.burst()
             ring.queue()
             assert ring.watchdog is not None
             ring.watchdog.await_start(limit_seconds)
@@ -77,19 +115,9 @@ class DeviceClock(Sequencer):
                 self.freezer.thaw()
             ring.watchdog.dwell()
             with self.step("run"):
-                seconds = self._time(limit_seconds)
+                return self._time(limit_seconds)
         finally:
             ring.watchdog.stop()
-        booked = self.freeze()
-        with self.step("audit"):
-            self._check_device(calls)
-            ring.check_intact(calls)
-            slots = self._draw(calls)
-            comparisons = ring.audit(slots)
-        self.check_still(booked, "during the audit", GROWTH_SECONDS)
-        if self.freezer is not None:
-            self.freezer.thaw()
-        return Round(calls, seconds, len(slots), tuple(comparisons), self.void)
 
     def summary(self) -> str:
         """For staff: how near the device's witnesses came to their limits."""
@@ -126,7 +154,10 @@ class DeviceClock(Sequencer):
                 raise self._outside("fill_time", taken, limit, "s", "other work ran beside the fill")
         if ring.touched_early():
             raise self._outside("poison", 1, 0, "", "an output had lost its poison before go")
-        late = ring.changed_late()
+        self._check_late()
+
+    def _check_late(self) -> None:
+        late = self.ring.changed_late()
         if late is not None:
             raise self._outside(
                 "late_write", late, 0, "slot", "an output changed after the clock had stopped"
@@ -146,10 +177,3 @@ class DeviceClock(Sequencer):
                 text=what,
             ),
         )
-
-    def _draw(self, calls: int) -> Sequence[int]:
-        """Slots to audit, drawn now that the clock has stopped; what looks unwritten comes first."""
-        if self.sample is None or self.sample >= calls:
-            return range(calls)
-        drawn = SystemRandom().sample(range(calls), self.sample)
-        return list(dict.fromkeys([*self.ring.unwritten(), *drawn]))

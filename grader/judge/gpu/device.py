@@ -45,6 +45,7 @@ class Device:
         self._lock = lock
         self._used = self._memory_used()
         self._others = self._processes()
+        self._noted: Reading | None = None
 
     @classmethod
     def open(cls, hardware: str) -> Self:
@@ -105,6 +106,18 @@ class Device:
         except nvml.NVMLError:
             return Reading()
         return Reading(clocks, temperature, tuple(n for bit, n in _REASONS.items() if reasons & bit))
+
+    def note(self) -> None:
+        """Read the device now, for `noted`: after a round's work, before the device comes to rest."""
+        new, old = self.reading(), self._noted or Reading()
+        clocks = {name: min(hertz, old.clocks.get(name, hertz)) for name, hertz in new.clocks.items()}
+        temperatures = [t for t in (old.temperature, new.temperature) if t is not None]
+        reasons = dict.fromkeys([*old.throttled, *new.throttled])
+        self._noted = Reading(clocks or old.clocks, max(temperatures, default=None), tuple(reasons))
+
+    def noted(self) -> Reading:
+        """Over all that was noted: the lowest clocks, the highest temperature, every throttle reason."""
+        return self._noted or self.reading()
 
     def reserve(self, size: int) -> None:
         """Keep so many bytes for the judge's own tensors, whatever a candidate takes later.

@@ -2,7 +2,7 @@
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,19 @@ def word(value: int) -> Argument:
 class Launch:
     """A kernel with its arguments, ready to be queued without any work in between."""
 
-    def __init__(self, name: str, blocks: int, threads: int, arguments: Sequence[Argument]) -> None:
-        self._function = _functions()[name]
-        self._blocks, self._threads = blocks, threads
+    def __init__(
+        self,
+        name: str,
+        blocks: int,
+        threads: int,
+        arguments: Sequence[Argument],
+        *,
+        rows: int = 1,
+        among: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`rows` of so many blocks; `among` are functions of another source than `kernels.cu`."""
+        self._function = (_functions() if among is None else among)[name]
+        self._blocks, self._rows, self._threads = blocks, rows, threads
         self._values = [kind(value) for kind, value in arguments]
         self._pointers = (ctypes.c_void_p * len(self._values))(*map(ctypes.addressof, self._values))
 
@@ -40,7 +50,7 @@ class Launch:
         stream = torch.cuda.current_stream().cuda_stream
         check(
             driver.cuLaunchKernel(
-                self._function, self._blocks, 1, 1, self._threads, 1, 1, 0, stream,
+                self._function, self._blocks, self._rows, 1, self._threads, 1, 1, 0, stream,
                 ctypes.addressof(self._pointers), 0,
             )
         )  # fmt: skip
@@ -54,13 +64,14 @@ def processors() -> int:
 
 
 @functools.cache
-def _functions() -> dict[str, Any]:
+def image(source: Path) -> bytes:
+    """A source compiled for the device at hand. Raises CudaError with the compiler's words."""
     import torch
-    from cuda.bindings import driver, nvrtc
+    from cuda.bindings import nvrtc
 
-    torch.zeros(1, device="cuda")  # The context that the module is loaded into.
+    torch.zeros(1, device="cuda")  # The context that modules are loaded into.
     major, minor = torch.cuda.get_device_capability()
-    program = check(nvrtc.nvrtcCreateProgram(SOURCE.read_bytes(), b"kernels.cu", 0, [], []))
+    program = check(nvrtc.nvrtcCreateProgram(source.read_bytes(), source.name.encode(), 0, [], []))
     options = [f"--gpu-architecture=sm_{major}{minor}".encode(), b"--std=c++17"]
     try:
         check(nvrtc.nvrtcCompileProgram(program, len(options), options))
@@ -68,8 +79,19 @@ def _functions() -> dict[str, Any]:
         log = b" " * check(nvrtc.nvrtcGetProgramLogSize(program))
         nvrtc.nvrtcGetProgramLog(program, log)
         raise CudaError(f"{error}: {log.decode(errors='replace')}") from error
-    image = b" " * check(nvrtc.nvrtcGetCUBINSize(program))
-    check(nvrtc.nvrtcGetCUBIN(program, image))
-    module = check(driver.cuModuleLoadData(image))
-    names = ("fill", "evict", "watchdog", "gather", "rows")
+    compiled: bytes = b" " * check(nvrtc.nvrtcGetCUBINSize(program))
+    check(nvrtc.nvrtcGetCUBIN(program, compiled))
+    return compiled
+
+
+def functions(source: Path, names: Sequence[str]) -> dict[str, Any]:
+    """The kernels of a source, loaded. Raises CudaError."""
+    from cuda.bindings import driver
+
+    module = check(driver.cuModuleLoadData(image(source)))
     return {name: check(driver.cuModuleGetFunction(module, name.encode())) for name in names}
+
+
+@functools.cache
+def _functions() -> dict[str, Any]:
+    return functions(SOURCE, ("fill", "evict", "watchdog", "gather", "rows"))

@@ -50,6 +50,8 @@ class Findings:
     yardstick: Yardstick | None = None
     reading: Reading | None = None
     """Of the device, while cases were timed."""
+    duty_cycle: float | None = None
+    """Of the device, in the last timed case."""
     notes: list[str] = field(default_factory=list)
     """For staff."""
 

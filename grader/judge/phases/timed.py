@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
-from grader.judge import authored, timed
+from grader.judge import authored, overhead, timed
 from grader.judge.client import Client
 from grader.judge.gpu import ring
 from grader.judge.gpu.device import llc_bytes
@@ -100,15 +100,18 @@ def _alone(context: Context, planned: Sequence[timed.Plan]) -> Sequence[timed.Pl
             yardstick = device.yardstick(context.hardware)
         context.findings.yardstick = yardstick
         device.reserve(max(ring.working_bytes(plan.slots) for plan in planned))
-        return [
+        planned = [
             replace(plan, fill_rate=ring.rehearse(plan.task, plan.case, plan.slots, llc_bytes()))
             for plan in planned
         ]
+    with context.progress.step(Phase.TIMED, "empty rounds"):
+        empties = overhead.sealed(context.sandboxes.backend, device, planned)
+        return [replace(plan, empty=empty) for plan, empty in zip(planned, empties, strict=True)]
 
 
 def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -> str | None:
-    overhead = Overhead.of(context.hardware)
-    context.findings.unranked = timed.unranked(client, context.hardware, overhead)
+    constant = Overhead.of(context.hardware)
+    context.findings.unranked = timed.unranked(client, context.hardware, constant)
     yardstick = context.findings.yardstick
     if yardstick is not None and not yardstick.ok:
         context.findings.unranked = text("yardstick")
@@ -116,24 +119,25 @@ def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -
     with context.sandboxes.still():
         for number, plan in enumerate(planned):
             context.progress.event(Phase.TIMED, case=plan.case.id, done=number, total=len(planned))
-            if _time(context, client, plan, overhead) is Verdict.UNSTABLE_TIMING:
+            if _time(context, client, plan, constant) is Verdict.UNSTABLE_TIMING:
                 unstable = unstable or plan.case.id
         if context.sandboxes.device is not None:
-            context.findings.reading = context.sandboxes.device.reading()
+            context.findings.reading = context.sandboxes.device.noted()
     return unstable
 
 
-def _time(context: Context, client: Client, plan: timed.Plan, overhead: Overhead) -> Verdict:
+def _time(context: Context, client: Client, plan: timed.Plan, constant: Overhead) -> Verdict:
     case, findings = plan.case, context.findings
     limits = timed.TimeLimits(warm_up=context.plan.call_seconds)
     client.entry = context.plan.entries[case.part]
     with context.watch(f"timed case {case.id}", CASE_SECONDS):
         begin = time.monotonic()
-        timing = timed.run(client, plan, overhead=overhead, limits=limits, once=context.once)
+        timing = timed.run(client, plan, overhead=constant, limits=limits, once=context.once)
         seconds = time.monotonic() - begin
     for step, spent in {**timing.steps, "rest": seconds - sum(timing.steps.values())}.items():
         context.progress.add(Phase.TIMED, step, max(0.0, spent))
     findings.timed.append(timing.result)
+    findings.duty_cycle = timing.duty_cycle if timing.duty_cycle is not None else findings.duty_cycle
     findings.evidence.extend(timing.evidence)
     if timing.detail:
         findings.notes.append(f"{case.id}: {timing.detail}")

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import redis
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy import text
@@ -24,6 +25,7 @@ from server.grading import events
 from server.grading import pages as grading_pages
 from server.leaderboard import api as leaderboard_api
 from server.leaderboard import pages as leaderboard_pages
+from server.metrics import api as metrics_api
 from server.middleware import VERSION, Guard
 from server.schemas import ERRORS
 from server.submissions import api as submissions_api
@@ -32,6 +34,7 @@ from server.web import site
 
 _API = (accounts_api, courses_api, submissions_api, events, leaderboard_api, grading_api)
 _PAGES = (accounts_pages, courses_pages, submissions_pages, leaderboard_pages, grading_pages)
+BROKER_SECONDS = 2.0
 health = APIRouter(tags=["health"])
 
 
@@ -60,6 +63,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        if app.state.broker is not None:
+            app.state.broker.close()
         if database is None:
             app.state.database.close()
 
@@ -75,15 +80,26 @@ def create_app(
     app.state.database = database or Database(chosen.database, pool=chosen.database_pool, publish=publish)
     app.state.admission = Admission(app.state.database, chosen.database_pool)
     app.state.blobs = BlobStore(chosen.blob_folder)
+    app.state.broker = _broker(chosen)
     app.state.render_error = None
     app.add_middleware(Guard, settings=chosen)
     for kind in (DomainError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answer)
     app.include_router(health)
+    app.include_router(metrics_api.router)
     for module in (*_API, *_PAGES):
         app.include_router(module.router, responses=ERRORS if module in _API else None)
     site.install(app)
     return app
+
+
+def _broker(chosen: settings.Settings) -> "redis.Redis | None":
+    """For reading counts; nothing is asked of it before somebody wants them."""
+    if not chosen.broker_url:
+        return None
+    return redis.Redis.from_url(
+        chosen.broker_url, socket_timeout=BROKER_SECONDS, socket_connect_timeout=BROKER_SECONDS
+    )
 
 
 async def _answer(request: Request, error: Exception) -> Response:

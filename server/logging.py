@@ -2,10 +2,27 @@
 
 import logging
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import structlog
+from starlette.requests import Request
+from starlette.types import Scope
 
 from server.settings import Settings
+
+_FIELDS = "solmark_log"
+
+
+def note(request: Request, **fields: Any) -> None:
+    """Have fields, such as the submission that it is about, in the log's line on this request."""
+    request.scope.setdefault("state", {}).setdefault(_FIELDS, {}).update(fields)
+
+
+def noted(scope: Scope) -> Mapping[str, Any]:
+    """The fields that were noted while a request was served."""
+    found: Mapping[str, Any] = scope.get("state", {}).get(_FIELDS, {})
+    return found
 
 
 def configure(settings: Settings) -> None:

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import credentials, failure, security
 from server.errors import BodyTooLarge, CrossSite, DomainError, Invalid, NotFound
+from server.logging import noted
 from server.settings import Settings
 
 VERSION = version("solmark")
@@ -48,6 +49,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope.setdefault("state", {})  # Shared with what answers: see `logging.noted`.
         request = Request(scope)
         identity = secrets.token_hex(8)
         began = time.perf_counter()
@@ -87,7 +89,7 @@ class Guard:
             finally:
                 _log.info(
                     "request", method=request.method, path=scope["path"], status=status,
-                    seconds=round(time.perf_counter() - began, 4),
+                    seconds=round(time.perf_counter() - began, 4), **noted(scope),
                 )  # fmt: skip
 
     def _limit(self, request: Request) -> int:

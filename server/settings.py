@@ -48,6 +48,10 @@ class Settings(BaseSettings):
         default="INFO", description="Least level logged."
     )
     log_format: Literal["json", "console"] = Field(default="json", description="Form of a log line.")
+    metrics_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Token with which `/metrics` is read; empty: only from the server's own machine.",
+    )
 
     session_days: int = Field(default=14, ge=1, description="Days until a browser must log in again.")
     login_attempts: int = Field(

@@ -18,6 +18,7 @@ from server.courses.service import AssignmentView, Openness
 from server.db.models import AssignmentVersion, Course, Submission, User
 from server.db.models.course import Role
 from server.errors import DomainError, NotFound
+from server.logging import note
 from server.settings import Settings
 from server.submissions import service as submissions
 from server.web import forms
@@ -182,6 +183,7 @@ def submit(
     except DomainError as error:
         session.rollback()
         return _assignment(request, reader, session, settings, user, course, role, view, draft, error)
+    note(request, submission=submission.public_id)
     return RedirectResponse(f"/submissions/{submission.public_id}", status_code=303)
 
 

@@ -5,10 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request, Response
 
 from server.access import AppSettings, Blobs, CurrentNode, Db, StaffUser
+from server.db.models import Attempt
 from server.db.models.node import NodeState
 from server.errors import Forbidden
 from server.grading import service
 from server.grading.schemas import ClaimBody, ClaimOut, HeartbeatBody, HeartbeatOut, WorkerOut
+from server.logging import note
 from server.schemas import Items
 
 AttemptToken = Annotated[str, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
@@ -24,12 +26,22 @@ router = APIRouter()
 _internal = APIRouter(prefix="/internal", tags=["internal"])
 
 
+def _note(request: Request, attempt: Attempt) -> None:
+    note(request, submission=attempt.submission.public_id, attempt=attempt.number)
+
+
 @_internal.post("/attempts/claim")
 def claim(
-    body: ClaimBody, session: Db, node: CurrentNode, token: AttemptToken, settings: AppSettings
+    body: ClaimBody,
+    request: Request,
+    session: Db,
+    node: CurrentNode,
+    token: AttemptToken,
+    settings: AppSettings,
 ) -> ClaimOut:
     """Begin with a job; 409 if it is over or somebody else's, so that the message is dropped."""
     attempt = service.claim(session, settings, token=token, node=node, worker=body.worker)
+    _note(request, attempt)
     return ClaimOut(
         deadline=attempt.deadline.timestamp(),
         lease_seconds=settings.lease_seconds,
@@ -38,8 +50,9 @@ def claim(
 
 
 @_internal.post("/attempts/return", status_code=204)
-def return_job(session: Db, node: CurrentNode, token: AttemptToken) -> None:
+def return_job(request: Request, session: Db, node: CurrentNode, token: AttemptToken) -> None:
     """Give a job back unfinished, at no cost to anybody."""
+    _note(request, service.claimed_attempt(session, node, token))
     service.return_job(session, token=token, node=node)
 
 
@@ -67,19 +80,29 @@ def heartbeat(
 
 
 @_internal.get("/blobs/{sha256}", response_class=Response)
-def blob(sha256: str, session: Db, node: CurrentNode, token: AttemptToken, blobs: Blobs) -> Response:
+def blob(
+    sha256: str, request: Request, session: Db, node: CurrentNode, token: AttemptToken, blobs: Blobs
+) -> Response:
     """A blob that the job names: its bundle or one of its files."""
     attempt = service.claimed_attempt(session, node, token)
+    _note(request, attempt)
     content = service.job_blob(session, blobs, attempt, sha256)
     return Response(content, media_type="application/octet-stream")
 
 
 @_internal.post("/blobs/{sha256}", status_code=204)
 def store_log(
-    sha256: str, content: Content, session: Db, node: CurrentNode, token: AttemptToken, blobs: Blobs
+    sha256: str,
+    content: Content,
+    request: Request,
+    session: Db,
+    node: CurrentNode,
+    token: AttemptToken,
+    blobs: Blobs,
 ) -> None:
     """Upload a large log of the job."""
     attempt = service.claimed_attempt(session, node, token)
+    _note(request, attempt)
     service.store_log(session, blobs, attempt, sha256, content)
 
 

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from server.access import AppSettings, Blobs, CurrentUser, Db, Paging, StaffUser, SubmittingUser
 from server.courses import service as courses
 from server.db.models import Submission
 from server.errors import Forbidden, NotFound
 from server.grading import service as grading
+from server.logging import note
 from server.schemas import Items
 from server.submissions import service
 from server.submissions.schemas import AttemptOut, QuotaOut, SubmissionOut
@@ -19,7 +20,8 @@ _ASSIGNMENT = "/courses/{slug}/assignments/{track}/{assignment}"
 _ONE = "/submissions/{submission_id}"
 
 
-def _own(submission_id: str, session: Db, user: CurrentUser) -> Submission:
+def _own(submission_id: str, session: Db, user: CurrentUser, request: Request) -> Submission:
+    note(request, submission=submission_id)
     return service.get(session, submission_id, user)
 
 
@@ -32,6 +34,7 @@ def submit(
     track: str,
     assignment: str,
     upload: Uploaded,
+    request: Request,
     response: Response,
     session: Db,
     user: SubmittingUser,
@@ -52,6 +55,7 @@ def submit(
         language=upload.language,
         hardware=upload.hardware,
     )
+    note(request, submission=created.public_id)
     response.headers["Location"] = f"/api/v1/submissions/{created.public_id}"
     return SubmissionOut.of(created, grading.place(session, settings, created))
 
@@ -128,16 +132,20 @@ def attempts(found: Own, session: Db, user: StaffUser) -> Items[AttemptOut]:
 
 
 @router.post(f"{_ONE}/cancel")
-def cancel(submission_id: str, session: Db, user: SubmittingUser) -> SubmissionOut:
+def cancel(submission_id: str, session: Db, user: SubmittingUser, request: Request) -> SubmissionOut:
     """Stop an unfinished submission; it costs nothing."""
+    note(request, submission=submission_id)
     found = service.get(session, submission_id, user)
     service.cancel(session, found, by=user)
     return SubmissionOut.of(found)
 
 
 @router.post(f"{_ONE}/rerun")
-def rerun(submission_id: str, session: Db, user: SubmittingUser, settings: AppSettings) -> SubmissionOut:
+def rerun(
+    submission_id: str, session: Db, user: SubmittingUser, settings: AppSettings, request: Request
+) -> SubmissionOut:
     """Queue a final submission again: its author after a grader error or cancellation, staff at any time."""
+    note(request, submission=submission_id)
     found = service.get(session, submission_id, user)
     service.rerun(session, settings, found, by=user)
     return SubmissionOut.of(found, grading.place(session, settings, found))

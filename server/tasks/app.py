@@ -12,10 +12,13 @@ import redis
 import structlog
 from celery import Celery, signals  # type: ignore[import-untyped]
 from celery.beat import EmbeddedService  # type: ignore[import-untyped]
+from sqlalchemy.orm import Session
 
-from grader.contract import SERVER_QUEUE, STORE_TASK, stored_key
+from grader.contract import SERVER_QUEUE, STORE_TASK, ContractError, Phase, Report, read, stored_key
 from server.db.session import Database
 from server.grading import service
+from server.metrics import queries as metrics
+from server.metrics.counters import Counters
 from server.settings import Settings
 from server.tasks.publisher import DISPATCH_TASK, SWEEP_TASK, celery_app, publisher
 
@@ -30,15 +33,26 @@ def create_app(settings: Settings) -> Celery:
     app = celery_app(settings.broker_url)
     database = Database(settings.database, pool=settings.database_pool, publish=publisher(app))
     broker = redis.Redis.from_url(settings.broker_url, socket_timeout=5.0, socket_connect_timeout=5.0)
+    counters = Counters(broker)
 
     def store_report(raw: str) -> None:
-        with database.begin() as session:
-            stored = service.store_report(session, settings, raw)
+        try:
+            with database.begin() as session:
+                stored = service.store_report(session, settings, raw)
+                waited = _waited(session, stored)
+        except Exception as error:
+            # The node sends it again; whose it is stands in what could not be stored.
+            log.error("report not stored", cause=f"{type(error).__name__}: {error}", **_named(raw))
+            counters.report("failed")
+            raise
         if stored.outcome in ("stored", "duplicate"):  # The others have been logged with their cause.
             log.info(f"report {stored.outcome}", submission=stored.submission, attempt=stored.attempt)
         # Only after the commit: the node removes its copy. Lost, it sends again, and hears `duplicate`.
         digest = hashlib.sha256(raw.encode("utf-8", "replace")).hexdigest()
         broker.set(stored_key(digest), 1, ex=STORED_SECONDS)
+        counters.report(stored.outcome)
+        if stored.outcome == "stored":
+            counters.graded(waited, _phases(raw))
 
     def dispatch() -> None:
         with database.begin() as session:
@@ -69,6 +83,30 @@ def create_app(settings: Settings) -> Celery:
         }
     }
     return app
+
+
+def _waited(session: Session, stored: service.Stored) -> tuple[str, float] | None:
+    """(hardware, seconds) that the submission of a stored Report waited for its attempt."""
+    if stored.outcome != "stored" or stored.submission is None or stored.attempt is None:
+        return None
+    return metrics.wait(session, stored.submission, stored.attempt)
+
+
+def _phases(raw: str) -> dict[Phase, float]:
+    """Seconds by phase of a Report that could be read."""
+    seconds: dict[Phase, float] = {}
+    for step in read(Report, raw).phases:
+        seconds[step.phase] = seconds.get(step.phase, 0.0) + step.seconds
+    return seconds
+
+
+def _named(raw: str) -> dict[str, Any]:
+    """The submission and attempt that a Report names, if it can be read."""
+    try:
+        report = read(Report, raw)
+    except (ContractError, TypeError):
+        return {}
+    return {"submission": report.submission, "attempt": report.attempt}
 
 
 def run(settings: Settings, *, beat: bool, name: str = "server") -> None:

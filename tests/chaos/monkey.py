@@ -68,9 +68,11 @@ class Monkey:
         """Acts that have not yet found a victim."""
         return [name for name in self._acts if not self.done[name]]
 
-    def act(self) -> None:
-        """One act, and a pause."""
-        if not self._deck:
+    def act(self, *, only_missing: bool) -> None:
+        """The next act; or one of those that have not yet found a victim."""
+        if only_missing:
+            self._deck = [self._random.choice(self.missing)]
+        elif not self._deck:
             self._deck = [*self._acts, *OFTEN]
             self._random.shuffle(self._deck)
             # What has never found a victim goes first.

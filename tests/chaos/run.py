@@ -23,10 +23,12 @@ from tests.chaos.monkey import Monkey, witnessed
 from tests.chaos.stage import Bundles, Stage, opened
 from tests.chaos.students import FINAL, Log, Student
 
-SETTLE_SECONDS = 240.0
-"""What is not final so long after the last death is stuck."""
+STUCK_SECONDS = 120.0
+"""When, after the last death, nothing has become final for so long, the rest is stuck."""
 LAST_ACTS_SECONDS = 60.0
 """How long, after all was handed in, acts that have not yet found a victim are tried."""
+NEARLY = 0.05
+"""Share of all submissions that may be unfinished when the last acts begin."""
 PROBES = 3
 LEFT_SECONDS = 15.0
 TICK_SECONDS = 0.1
@@ -107,15 +109,17 @@ class _Run:
             student.close()
 
     def _disturb(self, pause: float) -> None:
-        deadline = None
+        """Act while anything is to be done; then hand in more, as long as an act has found no victim."""
+        last = None
         while True:
             self._wait(self._random.expovariate(1.0 / pause))
-            handed_in = all(student.finished.is_set() for student in self._students)
-            if handed_in and deadline is None:
-                deadline = time.monotonic() + LAST_ACTS_SECONDS
-            if handed_in and (self._monkey.has_done_all or time.monotonic() > (deadline or 0.0)):
+            if last is None and self._is_nearly_done():
+                last = time.monotonic() + LAST_ACTS_SECONDS
+                for student in self._students:
+                    student.more.set()
+            if last is not None and (self._monkey.has_done_all or time.monotonic() > last):
                 break
-            self._monkey.act()
+            self._monkey.act(only_missing=last is not None)
             for student in self._students:
                 if student.failure is not None:
                     raise student.failure
@@ -124,6 +128,11 @@ class _Run:
         while any(student.is_handing_in for student in self._students):
             self._wait(TICK_SECONDS)
 
+    def _is_nearly_done(self) -> bool:
+        handed_in = all(student.finished.is_set() for student in self._students)
+        seen = [seen for student in self._students for seen in list(student.seen.values())]
+        return handed_in and sum(one.state not in FINAL for one in seen) <= NEARLY * len(seen)
+
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -131,16 +140,19 @@ class _Run:
             time.sleep(min(TICK_SECONDS, left))
 
     def _settle(self) -> None:
-        """Until all is final that anybody knows of, or should have been for long."""
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while time.monotonic() < deadline:
+        """Until all is final that anybody knows of, or nothing has become final for long."""
+        left, deadline = self._unsettled(), time.monotonic() + STUCK_SECONDS
+        while left and time.monotonic() < deadline:
             self._wait(4 * TICK_SECONDS)
-            if all(student.settled for student in self._students):
-                return
-        left = [
-            seen.id for student in self._students for seen in student.seen.values() if seen.state not in FINAL
-        ]  # fmt: skip
-        self._say(f"not settled: {left}")
+            before, left = left, self._unsettled()
+            if len(left) < len(before):
+                deadline = time.monotonic() + STUCK_SECONDS
+        if left:
+            self._say(f"not settled: {left}")
+
+    def _unsettled(self) -> list[str]:
+        every = [seen for student in self._students for seen in list(student.seen.values())]
+        return [seen.id for seen in every if seen.state not in FINAL]
 
     def _rerun_the_unlucky(self) -> None:
         """Who lost all three attempts to us asks again, as the page of a grader error says."""

@@ -67,8 +67,8 @@ class Student:
         """Nonces of what was sent without an answer: it was taken, or not."""
         self.finished = threading.Event()
         """All that was planned is handed in."""
-        self.enough = threading.Event()
-        """Until it is set, this student hands in more, so that there is something to disturb."""
+        self.more, self.enough = threading.Event(), threading.Event()
+        """From the first to the second, this student hands in more, so that there is something to disturb."""
         self._url = url
         self._token = token
         self._log = log
@@ -99,11 +99,6 @@ class Student:
         """Whether more may come."""
         return self._threads[0].is_alive()
 
-    @property
-    def settled(self) -> bool:
-        """Whether all that this student knows of is final."""
-        return all(seen.state in FINAL for seen in list(self.seen.values()))
-
     # What it does.
 
     def _work(self) -> None:
@@ -113,7 +108,9 @@ class Student:
                     self._stopping.wait(self._random.uniform(0.2, 0.8))
                 self._stopping.wait(self._random.uniform(0.0, 0.1))
             self.finished.set()
-            while not self.enough.wait(self._random.uniform(0.5, 2.0)):
+            while not (self.more.is_set() or self.enough.is_set()):
+                self.more.wait(LOOK_SECONDS)
+            while not self.enough.wait(self._random.uniform(0.5, 3.0)):
                 work = filler(self._random, self.number, len(self.works))
                 self.works[work.nonce] = work
                 self.hand_in(work)
@@ -138,6 +135,7 @@ class Student:
             return True
         code = _code(answer)
         if answer.status_code >= 500:
+            self._stopping.wait(self._random.uniform(0.2, 0.8))
             return self._has_no_answer(work, f"{answer.status_code} {code}")
         if code == "too_many_queued":
             return False

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 from grader.node.settings import NodeSettings
-from grader.worker import Worker
+from grader.worker import Worker, _configure_logs
 
 if __name__ == "__main__":
+    _configure_logs()
     values = json.loads(sys.argv[1])
     Worker(NodeSettings(**{**values, "home": Path(values["home"])})).run()

@@ -17,6 +17,7 @@ _ZH = {
     "file": "文件",
     "login": "登录名",
     "map": "课程图谱",
+    "node": "节点",
     "report": "报告",
     "rerun": "重新评测",
     "starter files": "起始文件",
@@ -31,6 +32,10 @@ _ZH = {
     "done": "已完成",
     "cancelled": "已取消",
     "grader_error": "评测系统错误",
+    "paused": "已暂停",
+    "draining": "排空中",
+    "set_aside": "已停用",
+    "quarantined": "已隔离",
     "content of": "内容：",
     "somebody changed it at the same moment; try again": "有人同时修改了它，请重试",
 }
@@ -273,6 +278,16 @@ class StaleAttempt(DomainError):
     code = "stale_attempt"
     en = "This attempt is over or belongs to another worker; drop the job."
     zh = "该评测尝试已结束或属于其他工作节点，请放弃该任务。"
+
+
+class NodeStopped(DomainError):
+    """The node may take no jobs now. Details: node, state."""
+
+    status = 409
+    code = "node_stopped"
+    en = "The node {node} takes no jobs now ({state}); drop the job."
+    zh = "节点 {node} 目前不接受任务（{state}），请放弃该任务。"
+    keeps_writes = True
 
 
 class DigestMismatch(DomainError):

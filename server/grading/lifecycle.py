@@ -8,18 +8,19 @@ from typing import Literal
 
 from sqlalchemy.orm import Session
 
-from grader.contract import Text, Verdict
+from grader.contract import Reason, Text, Verdict
 from server.courses.bundles import manifest_of, target_of
 from server.db.audit import record
 from server.db.models import Attempt, Submission
 from server.db.session import Job, publish_after_commit
-from server.grading import queries
+from server.grading import fairness, queries
 from server.grading.states import AttemptEvent, SubmissionEvent, next_attempt, next_submission
 from server.settings import Settings
 
 DEADLINE_SLACK = 60.0
 """Seconds that an attempt may take beyond its limit: fetching, starting, sending the Report."""
 _CAUSE_CHARS = 2000
+_OWN_DOING = frozenset({AttemptEvent.REPORT, AttemptEvent.CANCEL})
 
 
 def lock_by_token(session: Session, token: str) -> tuple[Submission | None, Attempt | None]:
@@ -37,14 +38,43 @@ def move(session: Session, submission: Submission, event: SubmissionEvent) -> No
     publish_after_commit(session, Job("changed", {"submission": submission.public_id}))
 
 
-def finish_attempt(attempt: Attempt, event: AttemptEvent, now: datetime) -> None:
-    """End an attempt; its device time counts for fairness, whatever the outcome."""
+def finish_attempt(
+    session: Session,
+    attempt: Attempt,
+    event: AttemptEvent,
+    now: datetime,
+    *,
+    seconds: float | None = None,
+    verdict: Verdict | None = None,
+) -> None:
+    """End an attempt. `seconds` is what its Report says that it took; else its time since the claim counts.
+
+    What students caused themselves counts as their recent use: neither failures of ours nor rejudges do.
+    """
     attempt.state = next_attempt(attempt.state, event)
     attempt.finished = now
-    if attempt.started is not None:
-        attempt.device_seconds = (
-            max(0.0, (now - attempt.started).total_seconds()) * attempt.submission.devices
-        )
+    attempt.verdict = verdict
+    submission = attempt.submission
+    if seconds is None:
+        seconds = max(0.0, (now - attempt.started).total_seconds()) if attempt.started is not None else 0.0
+    attempt.device_seconds = seconds * submission.devices
+    if event in _OWN_DOING and attempt.reason is Reason.SUBMIT and attempt.device_seconds > 0:
+        usage = queries.usage_for_update(session, submission.user_id, now)
+        usage.weight = fairness.add(usage.weight, attempt.device_seconds, now)
+        usage.served = now
+
+
+def cancel_job(attempt: Attempt) -> Job:
+    """What tells the worker of an attempt, as soon as it listens, that the attempt is over."""
+    return Job(
+        "cancel",
+        {
+            "token": attempt.token,
+            "submission": attempt.submission.public_id,
+            "attempt": attempt.number,
+            "node": attempt.node,
+        },
+    )
 
 
 def deadline(settings: Settings, submission: Submission, start: datetime) -> datetime:

@@ -1,16 +1,19 @@
-"""SQL on the queue, attempts, workers, Reports and scores."""
+"""SQL on attempts, workers, Reports and scores; that of the queue is in `queue_queries`."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, Subquery, and_, case, delete, func, select, text, update
-from sqlalchemy.orm import Session, aliased, joinedload
+from sqlalchemy import Insert, and_, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session, joinedload
 
-from grader.contract import Reason
+from grader.contract import Mode, Reason, Verdict
 from server.db.models import (
+    Assignment,
     Attempt,
     AttemptBlob,
     CaseResult,
+    DeviceUsage,
     Node,
     Report,
     Score,
@@ -18,15 +21,7 @@ from server.db.models import (
     SubmissionFile,
     Worker,
 )
-from server.db.models.node import NodeState
 from server.grading.states import OPEN, AttemptState, SubmissionState
-
-RECENT = timedelta(hours=1)
-"""Device time of this last while decides who comes first."""
-AGED = timedelta(minutes=10)
-"""Who has waited for so long goes before all who have not."""
-_ACTIVE = (SubmissionState.DISPATCHED, SubmissionState.RUNNING)
-_DISPATCH_LOCK = 0x50_1A_4B
 
 
 def lock_submission(session: Session, submission_id: int) -> Submission:
@@ -39,111 +34,45 @@ def lock_submission(session: Session, submission_id: int) -> Submission:
     ).one()
 
 
-def lock_dispatch(session: Session) -> None:
-    """Wait for any other dispatcher, so that two of them do not fill the same free worker."""
-    if session.get_bind().dialect.name == "postgresql":
-        session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _DISPATCH_LOCK})
-
-
-def ranking(hardware: str, now: datetime, *conditions: ColumnElement[bool]) -> Subquery:
-    """The queue of a hardware class, fairest first: columns id, expected_seconds, turn (in the team), place.
-
-    Each team's first come before anybody's second; then who has waited too long, interactive before rejudge,
-    who used least device time lately, who came first.
-    """
-    recent = (
-        select(Attempt.team_id, func.sum(Attempt.device_seconds).label("seconds"))
-        .where(Attempt.finished >= now - RECENT)
-        .group_by(Attempt.team_id)
-        .subquery()
+def usage_for_update(session: Session, user_id: int, now: datetime) -> DeviceUsage:
+    """A student's recent use of devices, locked; made if it is not there."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    made: Insert = (
+        dialect.insert(DeviceUsage)
+        .values(user_id=user_id, weight=0.0, served=now)
+        .on_conflict_do_nothing(index_elements=[DeviceUsage.user_id])
     )
-    rejudged = case((Submission.reason == Reason.REJUDGE, 1), else_=0)
-    turn = func.row_number().over(
-        partition_by=Submission.team_id, order_by=(rejudged, Submission.queued, Submission.id)
-    )
-    waiting = (
-        select(
-            Submission.id,
-            Submission.expected_seconds,
-            Submission.queued,
-            turn.label("turn"),
-            rejudged.label("rejudged"),
-            case((Submission.queued < now - AGED, 0), else_=1).label("fresh"),
-            func.coalesce(recent.c.seconds, 0.0).label("recent"),
-        )
-        .outerjoin(recent, recent.c.team_id == Submission.team_id)
-        .where(Submission.state == SubmissionState.QUEUED, Submission.hardware == hardware, *conditions)
-        .subquery()
-    )
-    column = waiting.c
-    order = (column.turn, column.fresh, column.rejudged, column.recent, column.queued, column.id)
-    place = func.row_number().over(order_by=order)
-    return select(column.id, column.expected_seconds, column.turn, place.label("place")).subquery()
-
-
-def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> Sequence[Submission]:
-    """The next submissions to dispatch, locked: at most one of each team, none of a team with one under way.
-
-    Rows that another transaction holds (a cancel, a second dispatcher) are passed over.
-    """
-    other = aliased(Submission)
-    busy = select(other.id).where(other.team_id == Submission.team_id, other.state.in_(_ACTIVE)).exists()
-    ranked = ranking(hardware, now, ~busy)
-    chosen = session.scalars(
-        select(ranked.c.id).where(ranked.c.turn == 1).order_by(ranked.c.place).limit(limit)
-    ).all()
-    if not chosen:
-        return []
-    place = {submission_id: index for index, submission_id in enumerate(chosen)}
-    found = session.scalars(
-        select(Submission)
-        .where(Submission.id.in_(chosen), Submission.state == SubmissionState.QUEUED)
-        .with_for_update(key_share=True, skip_locked=True)
-        .execution_options(populate_existing=True)
-    ).all()
-    return sorted(found, key=lambda submission: place[submission.id])
-
-
-def queue_before(session: Session, submission: Submission, now: datetime) -> tuple[int, float] | None:
-    """How many queued submissions go first, and their expected device seconds; None if it is not queued."""
-    ranked = ranking(submission.hardware, now)
-    own = session.scalar(select(ranked.c.place).where(ranked.c.id == submission.id))
-    if own is None:
-        return None
-    seconds = func.coalesce(func.sum(ranked.c.expected_seconds), 0.0)
-    count, total = session.execute(select(func.count(), seconds).where(ranked.c.place < own)).one()
-    return count, float(total)
-
-
-def queued_hardware(session: Session) -> Sequence[str]:
-    """Hardware classes for which something is queued."""
+    session.execute(made)
     return session.scalars(
-        select(Submission.hardware).where(Submission.state == SubmissionState.QUEUED).distinct()
-    ).all()
+        select(DeviceUsage)
+        .where(DeviceUsage.user_id == user_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    ).one()
 
 
-def live_workers(session: Session, hardware: str, since: datetime) -> int:
-    """Workers of a hardware class that were heard of since then and take jobs."""
-    return session.scalar(
-        select(func.count())
-        .select_from(Worker)
-        .join(Worker.node)
-        .where(
-            Worker.hardware == hardware,
-            Worker.last_heartbeat >= since,
-            Worker.state == NodeState.ACTIVE,
-            Node.state == NodeState.ACTIVE,
+def queue_again(
+    session: Session,
+    assignment: Assignment,
+    states: Collection[SubmissionState],
+    state: SubmissionState,
+    mode: Mode | None,
+    now: datetime,
+) -> Sequence[str]:
+    """Bring an assignment's submissions from `states` to `state` as rejudges, in one statement; their ids."""
+    conditions = [Submission.assignment_id == assignment.id, Submission.state.in_(states)]
+    if mode is not None:
+        conditions.append(Submission.mode == mode)
+    return session.scalars(
+        update(Submission)
+        .where(*conditions)
+        .values(
+            state=state, reason=Reason.REJUDGE, queued=now, finished=None, failed_attempts=0,
+            cancel_requested=False,
         )
-    ) or 0  # fmt: skip
-
-
-def count_attempts(session: Session, hardware: str, states: Collection[AttemptState] = OPEN) -> int:
-    """Attempts of a hardware class in these states."""
-    return session.scalar(
-        select(func.count())
-        .select_from(Attempt)
-        .where(Attempt.state.in_(states), Attempt.hardware == hardware)
-    ) or 0  # fmt: skip
+        .returning(Submission.public_id)
+        .execution_options(synchronize_session=False)
+    ).all()  # fmt: skip
 
 
 def last_attempt_number(session: Session, submission: Submission) -> int:
@@ -212,6 +141,58 @@ def attempt_blobs(session: Session, attempt: Attempt) -> set[str]:
     return {submission.version.digest, *files}
 
 
+def running_attempts(session: Session, node: Node) -> Sequence[tuple[int, int]]:
+    """(attempt id, submission id) of what the workers of a node have claimed."""
+    rows = session.execute(
+        select(Attempt.id, Attempt.submission_id)
+        .where(Attempt.state == AttemptState.RUNNING, Attempt.node == node.name)
+        .order_by(Attempt.submission_id)
+    )
+    return [(attempt_id, submission_id) for attempt_id, submission_id in rows]
+
+
+def jobs_of_workers(session: Session) -> dict[int, Attempt]:
+    """By worker's id, the attempt that it has claimed last and not finished, with its submission."""
+    rows = session.scalars(
+        select(Attempt)
+        .options(joinedload(Attempt.submission))
+        .where(Attempt.state == AttemptState.RUNNING, Attempt.worker_id.is_not(None))
+        .order_by(Attempt.id)
+    )
+    return {row.worker_id: row for row in rows if row.worker_id is not None}
+
+
+def failures(
+    session: Session, verdicts: Collection[Verdict], since: datetime
+) -> Sequence[tuple[str, int, int, datetime]]:
+    """(node, assignment id, student's id, time) of attempts that ended with these verdicts since then."""
+    rows = session.execute(
+        select(Attempt.node, Submission.assignment_id, Submission.user_id, Attempt.finished)
+        .join(Attempt.submission)
+        .where(Attempt.finished >= since, Attempt.verdict.in_(verdicts), Attempt.node != "")
+        .order_by(Attempt.finished)
+    )
+    return [(node, assignment, user, time) for node, assignment, user, time in rows if time is not None]
+
+
+def successes(
+    session: Session, verdicts: Collection[Verdict], since: datetime
+) -> Sequence[tuple[str, int, datetime]]:
+    """(node, assignment id, latest time) of attempts with a Report that counts and none of these verdicts."""
+    rows = session.execute(
+        select(Attempt.node, Submission.assignment_id, func.max(Attempt.finished))
+        .join(Attempt.submission)
+        .where(
+            Attempt.finished >= since,
+            Attempt.state == AttemptState.REPORTED,
+            Attempt.verdict.not_in(verdicts),
+            Attempt.node != "",
+        )
+        .group_by(Attempt.node, Submission.assignment_id)
+    )
+    return [(node, assignment, time) for node, assignment, time in rows if time is not None]
+
+
 def uploaded_blobs(session: Session, attempt: Attempt) -> set[str]:
     """Digests of the logs uploaded for this attempt."""
     return set(session.scalars(select(AttemptBlob.sha256).where(AttemptBlob.attempt_id == attempt.id)))
@@ -225,6 +206,28 @@ def node_by_token(session: Session, token_digest: str) -> Node | None:
 def node_by_name(session: Session, name: str) -> Node | None:
     """The node of that name."""
     return session.scalar(select(Node).where(Node.name == name))
+
+
+def nodes(session: Session) -> Sequence[Node]:
+    """All nodes, by name."""
+    return session.scalars(select(Node).order_by(Node.name)).all()
+
+
+def assignments(session: Session, ids: Collection[int]) -> Sequence[Assignment]:
+    """Assignments by id, with their courses."""
+    return session.scalars(
+        select(Assignment).options(joinedload(Assignment.course)).where(Assignment.id.in_(ids))
+    ).all()
+
+
+def quarantined_assignments(session: Session, course_ids: Collection[int]) -> Sequence[Assignment]:
+    """Assignments of these courses of which nothing is graded."""
+    return session.scalars(
+        select(Assignment)
+        .options(joinedload(Assignment.course))
+        .where(Assignment.quarantined.is_not(None), Assignment.course_id.in_(course_ids))
+        .order_by(Assignment.quarantined)
+    ).all()
 
 
 def worker(session: Session, node: Node, name: str) -> Worker | None:

@@ -1,5 +1,6 @@
 """The queue: who is next, what a worker is sent, where a submission stands, and repair of what got lost."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -15,9 +16,10 @@ from server.credentials import new_secret
 from server.db.base import utc_now
 from server.db.models import Attempt, Submission
 from server.db.session import Job, publish_after_commit
-from server.grading import queries
+from server.grading import quarantine, queries, queue_queries
 from server.grading.lifecycle import deadline, fail, finish_attempt, give_up, move
-from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent
+from server.grading.queue_queries import Capacity
+from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent, SubmissionState
 from server.settings import Settings
 
 SWEEP_BATCH = 500
@@ -42,12 +44,9 @@ class Place:
 
     ahead: int
     expected_seconds: float | None
-    """None: no worker of that hardware is alive."""
-
-    @property
-    def reason(self) -> Literal["no_worker"] | None:
-        """Why it will not start however long it waits; None if it waits for its turn alone."""
-        return "no_worker" if self.expected_seconds is None else None
+    """None: it will not start however long it waits, for a `reason`."""
+    reason: Literal["no_worker", "quarantined"] | None = None
+    """No worker of that hardware takes jobs, or the assignment is in quarantine; None: others go first."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +56,21 @@ class Sweep:
     republished: int = 0
     requeued: int = 0
     given_up: int = 0
+    quarantined: int = 0
+    """Nodes and assignments that failed too often."""
 
 
-def dispatch(
-    session: Session, settings: Settings, *, hardware: str | None = None, now: datetime | None = None
-) -> list[JobSpec]:
+def dispatch(session: Session, settings: Settings, *, now: datetime | None = None) -> list[JobSpec]:
     """Open attempts for the fairest submissions, as many as there are free workers plus one for each class.
 
     Their jobs are published after the commit (`Job("run")`); none for a class without live workers.
     """
     now = now or utc_now()
-    classes = [hardware] if hardware else queries.queued_hardware(session)
+    queue_queries.lock_dispatch(session)
     specs = []
-    for name in sorted(classes):
-        queries.lock_dispatch(session)
-        alive = _live_workers(session, settings, name, now)
-        room = alive + 1 - queries.count_attempts(session, name) if alive else 0
-        if room > 0:
-            for submission in queries.choose_next(session, name, room, now):
+    for hardware, capacity in sorted(_capacity(session, settings, now).items()):
+        if capacity.room > 0:
+            for submission in queue_queries.choose_next(session, hardware, capacity.room, now):
                 spec = _open_and_publish(session, settings, submission, now)
                 specs += [spec] if spec is not None else []
     return specs
@@ -160,17 +156,27 @@ def place(
 ) -> Place | None:
     """Where the submission stands in the queue; None if it is not waiting."""
     now = now or utc_now()
-    before = queries.queue_before(session, submission, now)
+    if submission.state is not SubmissionState.QUEUED:
+        return None
+    if submission.assignment.quarantined is not None:
+        return Place(0, None, "quarantined")
+    before = queue_queries.ahead_of(session, submission, now)
     if before is None:
         return None
-    ahead, seconds = before
-    alive = _live_workers(session, settings, submission.hardware, now)
-    under_way = queries.count_attempts(session, submission.hardware)
-    if not alive:
-        return Place(ahead + under_way, None)
-    waiting = seconds + under_way * submission.expected_seconds
-    free = alive > under_way + ahead
-    return Place(ahead + under_way, 0.0 if free else float(ceil(waiting / alive)))
+    capacity = _capacity(session, settings, now).get(submission.hardware, Capacity())
+    left, own_left, under_way = 0.0, 0.0, 0
+    for user_id, expected, started in queue_queries.under_way(session, submission.hardware):
+        passed = (now - started).total_seconds() if started is not None else 0.0
+        rest = max(0.0, expected - passed)
+        left, under_way = left + rest, under_way + 1
+        own_left += rest if user_id == submission.user_id else 0.0
+    ahead = before.count + under_way
+    if not capacity.alive:
+        return Place(ahead, None, "no_worker")
+    own = own_left + before.own_seconds
+    if not own and capacity.free > capacity.published + before.count:
+        return Place(ahead, 0.0)
+    return Place(ahead, float(ceil(max((left + before.seconds) / capacity.alive, own))))
 
 
 def sweep(session: Session, settings: Settings, *, now: datetime | None = None) -> Sweep:
@@ -191,22 +197,35 @@ def sweep(session: Session, settings: Settings, *, now: datetime | None = None) 
             try:
                 done: str | None = _sweep_unclaimed(session, settings, submission, attempt, now)
             except _IMPOSSIBLE as error:
-                finish_attempt(attempt, AttemptEvent.EXPIRE, now)
+                finish_attempt(session, attempt, AttemptEvent.EXPIRE, now)
                 done = _give_up_impossible(session, submission, error, now)
         else:
             _log.warning(
                 "lease expired", submission=submission.public_id, attempt=attempt.number, node=attempt.node
             )
-            finish_attempt(attempt, AttemptEvent.EXPIRE, now)
+            finish_attempt(
+                session, attempt, AttemptEvent.EXPIRE, now, verdict=_blame_of_loss(settings, attempt)
+            )
             done = fail(session, settings, submission, Verdict.GRADER_ERROR, _LOST, now)
         if done:
             counts[done] += 1
+    counts["quarantined"] = quarantine.look(session, now)
     publish_after_commit(session, Job("dispatch"))
     return Sweep(**counts)
 
 
-def _live_workers(session: Session, settings: Settings, hardware: str, now: datetime) -> int:
-    return queries.live_workers(session, hardware, now - timedelta(seconds=settings.worker_silent_seconds))
+def _blame_of_loss(settings: Settings, attempt: Attempt) -> Verdict | None:
+    """A grader error if the job took its worker along, which is back by now; else nothing is known.
+
+    A node that was switched off, or a server that nobody reached for a minute, says nothing about grading.
+    """
+    lost = attempt.lease_until - timedelta(seconds=settings.lease_seconds / 2)
+    is_back = attempt.worker is not None and attempt.worker.last_heartbeat > lost
+    return Verdict.GRADER_ERROR if is_back else None
+
+
+def _capacity(session: Session, settings: Settings, now: datetime) -> Mapping[str, Capacity]:
+    return queue_queries.capacity(session, now - timedelta(seconds=settings.worker_silent_seconds))
 
 
 def _publish(session: Session, attempt: Attempt) -> JobSpec:
@@ -219,16 +238,15 @@ def _publish(session: Session, attempt: Attempt) -> JobSpec:
 def _sweep_unclaimed(
     session: Session, settings: Settings, submission: Submission, attempt: Attempt, now: datetime
 ) -> Literal["republished", "requeued"] | None:
-    alive = _live_workers(session, settings, attempt.hardware, now)
-    if not alive:
+    capacity = _capacity(session, settings, now).get(attempt.hardware, Capacity())
+    if not capacity.alive:
         # Else messages would pile up for workers that may never come.
-        finish_attempt(attempt, AttemptEvent.EXPIRE, now)
+        finish_attempt(session, attempt, AttemptEvent.EXPIRE, now)
         move(session, submission, SubmissionEvent.RETURN)
         return "requeued"
     attempt.lease_until = now + timedelta(seconds=settings.pickup_seconds)
-    busy = queries.count_attempts(session, attempt.hardware, {AttemptState.RUNNING})
     waited = (now - attempt.published).total_seconds()
-    if busy >= alive and waited < settings.queue_seconds:
+    if not capacity.free and waited < settings.queue_seconds:
         return None  # Its turn has not come: the message waits behind the jobs that run.
     attempt.published = now
     attempt.deadline = deadline(settings, submission, now + timedelta(seconds=settings.queue_seconds))

@@ -71,7 +71,7 @@ def store_report(
         return Stored("late", submission.public_id, attempt.number)
     if report is None or fault:
         _log.error("report refused", submission=submission.public_id, attempt=attempt.number, why=fault)
-        finish_attempt(attempt, AttemptEvent.FAIL, now)
+        finish_attempt(session, attempt, AttemptEvent.FAIL, now, verdict=Verdict.GRADER_ERROR)
         fail(session, settings, submission, Verdict.GRADER_ERROR, _UNREADABLE, now)
         return Stored("refused", submission.public_id, attempt.number, fault)
     _apply(session, settings, submission, attempt, row, report, now)
@@ -94,15 +94,14 @@ def _apply(
     now: datetime,
 ) -> None:
     """A good Report of the current attempt takes effect."""
-    device_seconds = report.seconds * submission.devices
     if report.failure_class is FailureClass.INFRASTRUCTURE:
-        finish_attempt(attempt, AttemptEvent.FAIL, now)
-        attempt.device_seconds = device_seconds
+        finish_attempt(
+            session, attempt, AttemptEvent.FAIL, now, seconds=report.seconds, verdict=report.verdict
+        )
         if fail(session, settings, submission, report.verdict, report.message, now) == "given_up":
             _make_current(session, submission, row)
         return
-    finish_attempt(attempt, AttemptEvent.REPORT, now)
-    attempt.device_seconds = device_seconds
+    finish_attempt(session, attempt, AttemptEvent.REPORT, now, seconds=report.seconds, verdict=report.verdict)
     _make_current(session, submission, row)
     if report.failure_class is FailureClass.ASSIGNMENT:
         give_up(session, submission, report.verdict, report.message, now)
@@ -114,7 +113,7 @@ def _apply(
     if submission.reason is Reason.SUBMIT:
         costs = report.failure_class in _COSTS
         submission.charged_attempt = costs and submission.mode is Mode.GRADE
-        submission.charged_seconds = device_seconds if costs else 0.0
+        submission.charged_seconds = attempt.device_seconds if costs else 0.0
     if report.failure_class is FailureClass.INTEGRITY:
         record(
             session, "submission.integrity", submission.public_id, actor=None, course_id=submission.course_id,

@@ -29,15 +29,19 @@ class SubmissionEvent(StrEnum):
     RETURN = "return"
     GIVE_UP = "give_up"
     CANCEL = "cancel"
+    SUPERSEDE = "supersede"
     RERUN = "rerun"
 
 
 FINAL = frozenset({SubmissionState.DONE, SubmissionState.CANCELLED, SubmissionState.GRADER_ERROR})
+ACTIVE = frozenset({SubmissionState.DISPATCHED, SubmissionState.RUNNING})
+"""With an open attempt: the student has this one under way, and no other."""
 
 _S, _E = SubmissionState, SubmissionEvent
 SUBMISSION_TRANSITIONS: Mapping[tuple[SubmissionState, SubmissionEvent], SubmissionState] = {
     (_S.QUEUED, _E.DISPATCH): _S.DISPATCHED,
     (_S.QUEUED, _E.CANCEL): _S.CANCELLED,
+    (_S.QUEUED, _E.SUPERSEDE): _S.CANCELLED,
     (_S.QUEUED, _E.GIVE_UP): _S.GRADER_ERROR,
     (_S.DISPATCHED, _E.START): _S.RUNNING,
     (_S.DISPATCHED, _E.REPORT): _S.DONE,

@@ -33,11 +33,12 @@ class FileOut(BaseModel):
 
 
 class PlaceOut(BaseModel):
-    """Place in the queue. Reason `no_worker`, seconds of null: no machine of that kind is alive."""
+    """Place in the queue. Seconds are null for a reason: no machine of that kind is alive (`no_worker`), or
+    grading of the assignment has stopped after repeated failures (`quarantined`)."""
 
     ahead: int
     expected_seconds: float | None
-    reason: Literal["no_worker"] | None
+    reason: Literal["no_worker", "quarantined"] | None
 
 
 class SubmissionOut(BaseModel):

@@ -87,6 +87,7 @@ def create(
             why_zh=f"尚不提供 `{mode.value}`，请使用 `test` 或 `grade`",
         )
     manifest = view.manifest
+    files = rules.unpack(files)
     found, entry = rules.check(files, language, manifest.parts[0].entry)
     target = _target(manifest, found, hardware)
     queries.lock_team(session, team)
@@ -120,6 +121,7 @@ def create(
     ]
     session.add(submission)
     session.flush()
+    grading.supersede(session, submission, by=user, now=now)
     publish_after_commit(session, Job("dispatch"))
     return submission
 

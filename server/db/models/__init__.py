@@ -9,9 +9,10 @@ from server.db.models.course import Course, Membership, Team, TeamMember
 from server.db.models.node import Node, Worker
 from server.db.models.report import CaseResult, Report, Score
 from server.db.models.submission import Submission, SubmissionFile
+from server.db.models.usage import DeviceUsage
 
 __all__ = [
     "ApiToken", "Assignment", "AssignmentVersion", "Attempt", "AttemptBlob", "AuditEntry", "Blob",
-    "CaseResult", "Course", "LoginFailure", "Membership", "Node", "Report", "Score", "Submission",
-    "SubmissionFile", "Team", "TeamMember", "User", "WebSession", "Worker",
+    "CaseResult", "Course", "DeviceUsage", "LoginFailure", "Membership", "Node", "Report", "Score",
+    "Submission", "SubmissionFile", "Team", "TeamMember", "User", "WebSession", "Worker",
 ]  # fmt: skip

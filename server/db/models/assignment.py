@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from server.db.base import Base, utc_now
+from server.db.base import Base, JsonType, utc_now
 from server.db.models.course import Course
 
 
@@ -29,6 +29,12 @@ class Assignment(Base):
     """Gradings (mode `grade`) that one team may use."""
     device_seconds_per_day: Mapped[float | None]
     """Device seconds that one student may use in a day of the course's time zone."""
+    quarantined: Mapped[datetime | None]
+    """Since when nothing of it is graded, because grading it fails again and again; staff lift it."""
+    quarantine: Mapped[dict[str, Any] | None] = mapped_column(JsonType)
+    """What it was quarantined for (`server.grading.quarantine`)."""
+    trusted_since: Mapped[datetime | None]
+    """Failures before this count against it no more: staff lifted a quarantine."""
     created: Mapped[datetime] = mapped_column(default=utc_now)
     course: Mapped[Course] = relationship()
 

@@ -2,14 +2,17 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.contract import Reason
+from grader.contract import Reason, Verdict
 from server.db.base import Base, text_enum, utc_now
 from server.db.models.node import Worker
 from server.db.models.submission import Submission
 from server.grading.states import AttemptState
+
+_OPEN = "state IN ('published', 'running')"
+"""`server.grading.states.OPEN` as a migration knows it: a submission has one open attempt at most."""
 
 
 class Attempt(Base):
@@ -21,7 +24,11 @@ class Attempt(Base):
         Index(None, "state", "lease_until"),
         Index(None, "finished"),
         Index(None, "worker_id", "state"),
-    )
+        Index(
+            "uq_attempts_open", "submission_id", unique=True,
+            sqlite_where=text(_OPEN), postgresql_where=text(_OPEN),
+        ),
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     course_id: Mapped[int] = mapped_column(ForeignKey("courses.id", ondelete="CASCADE"))
@@ -41,6 +48,8 @@ class Attempt(Base):
     started: Mapped[datetime | None]
     finished: Mapped[datetime | None]
     device_seconds: Mapped[float] = mapped_column(default=0.0)
+    verdict: Mapped[Verdict | None] = mapped_column(text_enum(Verdict))
+    """What its Report found, whatever came of that; None: no Report came in time."""
     worker_id: Mapped[int | None] = mapped_column(ForeignKey("workers.id", ondelete="SET NULL"))
     node: Mapped[str] = mapped_column(String(128), default="")
     submission: Mapped[Submission] = relationship()

@@ -11,7 +11,11 @@ from server.db.base import Base, JsonType, text_enum, utc_now
 
 
 class NodeState(StrEnum):
-    """Whether a node or worker gets jobs."""
+    """Whether a node or worker gets jobs; only an active one does.
+
+    Paused and draining nodes finish what they have; from one that is set aside its jobs return to the queue.
+    The quarantine is the system's doing, after repeated grader errors.
+    """
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -31,6 +35,10 @@ class Node(Base):
     state: Mapped[NodeState] = mapped_column(text_enum(NodeState), default=NodeState.ACTIVE)
     created: Mapped[datetime] = mapped_column(default=utc_now)
     last_heartbeat: Mapped[datetime | None]
+    quarantine: Mapped[dict[str, Any] | None] = mapped_column(JsonType)
+    """What it was quarantined for (`server.grading.quarantine`)."""
+    trusted_since: Mapped[datetime | None]
+    """Failures before this count against it no more: staff lifted a quarantine."""
 
 
 class Worker(Base):
@@ -47,5 +55,9 @@ class Worker(Base):
     state: Mapped[NodeState] = mapped_column(text_enum(NodeState), default=NodeState.ACTIVE)
     """What the worker says of itself; staff's word is the node's state."""
     versions: Mapped[dict[str, Any]] = mapped_column(JsonType)
+    health: Mapped[dict[str, Any]] = mapped_column(JsonType, default=dict)
+    """What the worker last said of its health (`server.grading.schemas.Health`)."""
+    consuming: Mapped[bool] = mapped_column(default=True)
+    """Whether its last probe through the queue was answered: a live process may have stopped listening."""
     last_heartbeat: Mapped[datetime]
     node: Mapped[Node] = relationship()

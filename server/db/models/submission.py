@@ -20,7 +20,7 @@ class Submission(Base):
     __tablename__ = "submissions"
     __table_args__ = (
         UniqueConstraint("team_id", "assignment_id", "number"),
-        Index(None, "state", "hardware", "queued"),
+        Index(None, "state", "hardware", "reason", "queued"),
         Index(None, "team_id", "state"),
         Index(None, "course_id", "created"),
         Index(None, "assignment_id", "created"),

@@ -25,6 +25,7 @@ from server.db.models.node import NodeState
 from server.db.session import Database, Job
 from server.errors import StaleAttempt, WrongState
 from server.grading import service
+from server.grading.queue_queries import REJUDGE_AGED
 from server.grading.states import AttemptState, SubmissionState
 from server.submissions import service as submissions
 
@@ -382,7 +383,7 @@ def test_rejudging_waits_for_people_but_not_for_ever(database: Database, grader:
     for spec in specs:
         grader.claim(spec)
         grader.send(grader.report(spec))
-    grader.wait(3600)
+    grader.wait(REJUDGE_AGED.total_seconds() + 1)
     newer = {submit("bob", now=grader.now), submit("ta", now=grader.now)}
     grader.beat()
     chosen = {spec.submission for spec in grader.dispatch()}
@@ -456,8 +457,8 @@ def test_place_in_the_queue(database: Database, grader: Any, submit: Submit) -> 
             return service.place(session, grader.settings, found, now=grader.now)
 
     assert [place(public_id) for public_id in ids] == [
-        service.Place(0, None), service.Place(1, None), service.Place(2, None), service.Place(3, None)
-    ]  # fmt: skip
+        service.Place(ahead, None, "no_worker") for ahead in range(4)
+    ]
     grader.beat()
     assert place(ids[0]) == service.Place(0, 0.0)
     assert place(ids[3]) == service.Place(3, 180.0)

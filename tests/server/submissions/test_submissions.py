@@ -234,9 +234,9 @@ def test_unfinished_submissions_of_a_team_are_bounded(
     database: Database, settings: Settings, submit: Submit
 ) -> None:
     for _ in range(settings.queued_per_team):
-        submit(mode=Mode.TEST)
+        submit()
     with pytest.raises(TooManyQueued):
-        submit(mode=Mode.TEST)
+        submit()
 
 
 def test_only_the_team_and_staff_see_a_submission(database: Database, world: Any, submit: Submit) -> None:

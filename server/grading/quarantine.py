@@ -1,0 +1,187 @@
+"""Quarantine after repeated grader errors: finds whether a node or an assignment is to blame, and stops it.
+
+A failure is what a node and an assignment did together. Of a pair of them that failed and has not worked
+since, the assignment is to blame if other nodes fail with it too, or if the node does well with other
+assignments; the node if it fails with several assignments, or if other nodes do well with that one. The
+failures of one student alone are never enough: nobody can bring it about with one poisonous submission.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy.orm import Session
+
+from grader.contract import Verdict
+from server.db.audit import record
+from server.db.base import utc_now
+from server.db.models import Assignment, Node, User
+from server.db.models.node import NodeState
+from server.db.session import Job, publish_after_commit
+from server.grading import queries
+
+WINDOW = timedelta(hours=1)
+FAILURES = 3
+"""So many failures, of at least `STUDENTS` students, are no accident."""
+STUDENTS = 2
+VERDICTS = frozenset({Verdict.GRADER_ERROR, Verdict.ASSIGNMENT_ERROR})
+"""Verdicts that tell of a node or an assignment; a noisy machine (`unstable_timing`) is none of them."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One attempt that failed through no fault of its student."""
+
+    node: str
+    assignment: int
+    student: int
+    time: datetime
+
+
+@dataclass(frozen=True)
+class Success:
+    """When a node last graded an assignment as it should."""
+
+    node: str
+    assignment: int
+    time: datetime
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks against a node or an assignment."""
+
+    failures: int
+    students: int
+    nodes: tuple[str, ...]
+    assignments: tuple[int, ...]
+
+
+def blame(
+    failures: Iterable[Failure], successes: Collection[Success]
+) -> tuple[Mapping[str, Evidence], Mapping[int, Evidence]]:
+    """The nodes and the assignments to blame, each with the evidence against it. Assignments come first."""
+    works = {(success.node, success.assignment): success.time for success in successes}
+    ordered = sorted(failures, key=lambda failure: failure.time)
+    lasting = [
+        failure for failure in ordered if works.get((failure.node, failure.assignment), _NEVER) < failure.time
+    ]
+
+    def well(since: datetime, *, node: str | None = None, assignment: int | None = None) -> bool:
+        """Whether grading succeeded since then, on that node, with that assignment, or both."""
+        return any(
+            success.time > since and node in (None, success.node) and assignment in (None, success.assignment)
+            for success in successes
+        )
+
+    assignments = {}
+    for assignment in sorted({failure.assignment for failure in lasting}):
+        found = [failure for failure in lasting if failure.assignment == assignment]
+        first = found[0].time
+        several = len({failure.node for failure in found}) > 1
+        others_do = any(well(failure.time, node=failure.node) for failure in found)
+        if _enough(found) and not well(first, assignment=assignment) and (several or others_do):
+            assignments[assignment] = _evidence(found)
+    nodes = {}
+    rest = [failure for failure in lasting if failure.assignment not in assignments]
+    for node in sorted({failure.node for failure in rest}):
+        found = [failure for failure in rest if failure.node == node]
+        first = found[0].time
+        several = len({failure.assignment for failure in found}) > 1
+        others_do = any(well(failure.time, assignment=failure.assignment) for failure in found)
+        if _enough(found) and not well(first, node=node) and (several or others_do):
+            nodes[node] = _evidence(found)
+    return nodes, assignments
+
+
+def look(session: Session, now: datetime) -> int:
+    """Quarantine what is to blame by the failures of the last hour; how many nodes and assignments that were.
+
+    A failure before staff lifted a quarantine counts no more.
+    """
+    since = now - WINDOW
+    rows = queries.failures(session, VERDICTS, since)
+    if len(rows) < FAILURES:
+        return 0
+    nodes = {node.name: node for node in queries.nodes(session)}
+    assignments = {found.id: found for found in queries.assignments(session, {row[1] for row in rows})}
+    failures = [
+        failure
+        for failure in (Failure(*row) for row in rows)
+        if failure.node in nodes
+        and failure.time > (nodes[failure.node].trusted_since or _NEVER)
+        and failure.time > (assignments[failure.assignment].trusted_since or _NEVER)
+    ]
+    successes = [Success(*row) for row in queries.successes(session, VERDICTS, since)]
+    bad_nodes, bad_assignments = blame(failures, successes)
+    names = {key: found.name for key, found in assignments.items()}
+    count = 0
+    for name, evidence in bad_nodes.items():
+        count += _quarantine_node(session, nodes[name], _document(evidence, names))
+    for key, evidence in bad_assignments.items():
+        count += _quarantine_assignment(session, assignments[key], _document(evidence, names), now)
+    return count
+
+
+def lift(session: Session, assignment: Assignment, *, by: User, now: datetime | None = None) -> None:
+    """Let an assignment be graded again; what failed before counts against it no more."""
+    assignment.quarantined = None
+    assignment.quarantine = None
+    assignment.trusted_since = now or utc_now()
+    record(session, "assignment.lift", assignment.name, actor=by, course_id=assignment.course_id)
+    publish_after_commit(session, Job("dispatch"))
+
+
+def _quarantine_node(session: Session, node: Node, evidence: dict[str, Any]) -> bool:
+    if node.state is not NodeState.ACTIVE:
+        return False
+    node.state = NodeState.QUARANTINED
+    node.quarantine = evidence
+    _log.error("node quarantined", node=node.name, **evidence)
+    record(session, "node.quarantine", node.name, actor=None, course_id=None, **evidence)
+    return True
+
+
+def _quarantine_assignment(
+    session: Session, assignment: Assignment, evidence: dict[str, Any], now: datetime
+) -> bool:
+    if assignment.quarantined is not None:
+        return False
+    assignment.quarantined = now
+    assignment.quarantine = evidence
+    _log.error("assignment quarantined", assignment=assignment.name, **evidence)
+    record(
+        session,
+        "assignment.quarantine",
+        assignment.name,
+        actor=None,
+        course_id=assignment.course_id,
+        **evidence,
+    )
+    return True
+
+
+def _enough(failures: Collection[Failure]) -> bool:
+    return len(failures) >= FAILURES and len({failure.student for failure in failures}) >= STUDENTS
+
+
+def _evidence(failures: Collection[Failure]) -> Evidence:
+    return Evidence(
+        failures=len(failures),
+        students=len({failure.student for failure in failures}),
+        nodes=tuple(sorted({failure.node for failure in failures})),
+        assignments=tuple(sorted({failure.assignment for failure in failures})),
+    )
+
+
+def _document(evidence: Evidence, names: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        "failures": evidence.failures,
+        "students": evidence.students,
+        "nodes": list(evidence.nodes),
+        "assignments": [names[key] for key in evidence.assignments],
+    }

@@ -1,0 +1,267 @@
+"""SQL of the queue: its order, who is next, who waits for whom, and what workers there are for it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import (
+    ColumnElement,
+    Subquery,
+    and_,
+    bindparam,
+    case,
+    func,
+    null,
+    or_,
+    select,
+    text,
+)
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, selectinload
+
+from grader.contract import Mode, Reason
+from server.db.models import Assignment, Attempt, DeviceUsage, Node, Submission, Worker
+from server.db.models.node import NodeState
+from server.grading.states import ACTIVE, OPEN, AttemptState, SubmissionState
+
+AGED = timedelta(minutes=10)
+"""A student who has waited for so long goes before all who have not, longest wait first: nobody starves."""
+REJUDGE_AGED = timedelta(hours=2)
+"""When the oldest rejudge has waited for so long and no other is under way, it is next: rejudges do not
+starve either, and a thousand of them hold up nobody."""
+PRESSING = timedelta(hours=2)
+"""Submissions to an assignment that closes within so long go before others."""
+_DISPATCH_LOCK = 0x50_1A_4B
+_PROMOTED, _AGED, _PRESSING, _ORDINARY, _REJUDGE = range(5)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Workers of one hardware class that take jobs, and what waits for them in the queue."""
+
+    alive: int = 0
+    free: int = 0
+    """Of these, without a job."""
+    published: int = 0
+    """Jobs handed to the queue that nobody has claimed yet."""
+
+    @property
+    def room(self) -> int:
+        """Jobs to publish: one for each free worker, and one more so that none has to wait for its next."""
+        return max(0, self.free + 1 - self.published) if self.alive else 0
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What goes before one queued submission: numbers, and device seconds as expected."""
+
+    count: int
+    seconds: float
+    own_seconds: float
+    """Of the same student alone: of theirs only one is graded at a time."""
+
+
+def state_in(
+    column: InstrumentedAttribute[SubmissionState], states: Collection[SubmissionState]
+) -> ColumnElement[bool]:
+    """`column IN (...)` with the states as literals: a plan made for any state would read the whole table."""
+    return column.in_(bindparam(None, sorted(states), expanding=True, literal_execute=True))
+
+
+def lock_dispatch(session: Session) -> None:
+    """Wait for any other dispatcher, so that two of them do not fill the same free worker.
+
+    On SQLite the writing transaction is that lock already.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _DISPATCH_LOCK})
+
+
+def ranking(hardware: str, now: datetime) -> Subquery:
+    """The queue of a hardware class: one row for each submission that waits, with the columns of its order.
+
+    `turn` counts in what its student has waiting, `busy` what the student has under way. The rest is
+    `_order`: the class, how long an aged one has waited, recent use, arrival. Held back are assignments in
+    quarantine.
+    """
+    waiting = _waiting(hardware)
+    active = _active_students()
+    rejudged = Submission.reason == Reason.REJUDGE
+    promoted = Submission.id == _promoted(hardware, now)
+    since = case((DeviceUsage.served > Submission.queued, DeviceUsage.served), else_=Submission.queued)
+    aged = and_(~rejudged, since < now - AGED)
+    closes_soon = and_(Assignment.closes >= now, Assignment.closes < now + PRESSING)
+    kind = case(
+        (promoted, _PROMOTED), (rejudged, _REJUDGE), (aged, _AGED), (closes_soon, _PRESSING), else_=_ORDINARY
+    )
+    first = case((promoted, 0), (rejudged, 2), else_=1)
+    turn = func.row_number().over(
+        partition_by=Submission.user_id, order_by=(first, Submission.queued, Submission.id)
+    )
+    return (
+        select(
+            Submission.id,
+            Submission.user_id,
+            Submission.expected_seconds,
+            turn.label("turn"),
+            func.coalesce(active.c.number, 0).label("busy"),
+            kind.label("kind"),
+            case((aged, since), else_=null()).label("since"),
+            func.coalesce(DeviceUsage.weight, 0.0).label("weight"),
+            Submission.queued,
+        )
+        .join(Assignment, Assignment.id == Submission.assignment_id)
+        .outerjoin(DeviceUsage, DeviceUsage.user_id == Submission.user_id)
+        .outerjoin(active, active.c.user_id == Submission.user_id)
+        .where(waiting, Assignment.quarantined.is_(None))
+        .subquery("ranking")
+    )
+
+
+def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> Sequence[Submission]:
+    """The next submissions to dispatch, locked: at most one of each student, none of who has one under way.
+
+    Rows that another transaction holds (a cancel, a second dispatcher) are passed over.
+    """
+    ranked = ranking(hardware, now)
+    return session.scalars(
+        select(Submission)
+        .join(ranked, ranked.c.id == Submission.id)
+        .where(ranked.c.turn == 1, ranked.c.busy == 0, _waiting(hardware))
+        .order_by(*_order(ranked))
+        .limit(limit)
+        .options(selectinload(Submission.version), selectinload(Submission.files))
+        .with_for_update(of=Submission, key_share=True, skip_locked=True)
+        .execution_options(populate_existing=True)
+    ).all()
+
+
+def ahead_of(session: Session, submission: Submission, now: datetime) -> Ahead | None:
+    """What goes before a submission in the order of the dispatcher; None if it is not waiting."""
+    ranked = ranking(submission.hardware, now)
+    row = ranked.c
+    place = func.row_number().over(order_by=(row.turn + row.busy, *_order(ranked)))
+    placed = select(row.id, row.user_id, row.turn, row.expected_seconds, place.label("place")).cte("placed")
+    own = aliased(placed)
+    before = placed.c.place < own.c.place
+    of_student = and_(placed.c.user_id == own.c.user_id, placed.c.turn < own.c.turn)
+
+    def seconds(which: ColumnElement[bool]) -> ColumnElement[float]:
+        return func.coalesce(func.sum(placed.c.expected_seconds).filter(which), 0.0)
+
+    found = session.execute(
+        select(func.count().filter(before), seconds(before), seconds(of_student), func.count())
+        .select_from(placed)
+        .join(own, own.c.id == submission.id)
+    ).one()
+    count, total, own_seconds, number = found
+    return Ahead(count, float(total), float(own_seconds)) if number else None
+
+
+def capacity(session: Session, since: datetime) -> Mapping[str, Capacity]:
+    """For each hardware class with a worker that was heard of since then and takes jobs: what it can take."""
+    working = (
+        select(Attempt.id)
+        .where(Attempt.worker_id == Worker.id, Attempt.state == AttemptState.RUNNING)
+        .exists()
+    )
+    workers = session.execute(
+        select(Worker.hardware, func.count(), func.count().filter(~working))
+        .join(Worker.node)
+        .where(
+            Worker.last_heartbeat >= since,
+            Worker.state == NodeState.ACTIVE,
+            Worker.consuming,
+            Node.state == NodeState.ACTIVE,
+        )
+        .group_by(Worker.hardware)
+    )
+    waiting = session.execute(
+        select(Attempt.hardware, func.count())
+        .where(Attempt.state == AttemptState.PUBLISHED)
+        .group_by(Attempt.hardware)
+    )
+    published = {name: number for name, number in waiting}  # noqa: C416  rows are no pairs for mypy
+    return {name: Capacity(alive, free, published.get(name, 0)) for name, alive, free in workers}
+
+
+def under_way(session: Session, hardware: str) -> Sequence[tuple[int, float, datetime | None]]:
+    """Student, expected device seconds and start (None: not claimed yet) of every open attempt of a class."""
+    rows = session.execute(
+        select(Submission.user_id, Submission.expected_seconds, Attempt.started)
+        .join(Attempt, Attempt.submission_id == Submission.id)
+        .where(Attempt.state.in_(OPEN), Attempt.hardware == hardware)
+    )
+    return [(user, seconds, started) for user, seconds, started in rows]
+
+
+def older_tests(session: Session, submission: Submission) -> Sequence[Submission]:
+    """Queued `test` runs that a newer one of the same team makes pointless, locked.
+
+    Those for other hardware ask another question, and rejudges are staff's.
+    """
+    return session.scalars(
+        select(Submission)
+        .where(
+            Submission.team_id == submission.team_id,
+            Submission.assignment_id == submission.assignment_id,
+            Submission.hardware == submission.hardware,
+            Submission.mode == Mode.TEST,
+            Submission.reason == Reason.SUBMIT,
+            Submission.state == SubmissionState.QUEUED,
+            Submission.id != submission.id,
+            Submission.number < submission.number,
+        )
+        .order_by(Submission.id)
+        .with_for_update(key_share=True, of=Submission)
+        .execution_options(populate_existing=True)
+    ).all()
+
+
+def _waiting(hardware: str) -> ColumnElement[bool]:
+    return and_(state_in(Submission.state, {SubmissionState.QUEUED}), Submission.hardware == hardware)
+
+
+def _active_students() -> Subquery:
+    other = aliased(Submission)
+    return (
+        select(other.user_id, func.count().label("number"))
+        .where(state_in(other.state, ACTIVE))
+        .group_by(other.user_id)
+        .subquery("active")
+    )
+
+
+def _promoted(hardware: str, now: datetime) -> ColumnElement[int]:
+    """Id of the one rejudge that goes first because it has waited too long; none while one is under way."""
+    oldest, running, own = aliased(Submission), aliased(Submission), aliased(Submission)
+    one_runs = (
+        select(running.id)
+        .where(
+            state_in(running.state, ACTIVE), running.hardware == hardware, running.reason == Reason.REJUDGE
+        )
+        .exists()
+    )
+    busy = select(own.id).where(state_in(own.state, ACTIVE), own.user_id == oldest.user_id).exists()
+    held = (
+        select(Assignment.id)
+        .where(Assignment.id == oldest.assignment_id, Assignment.quarantined.is_not(None))
+        .exists()
+    )
+    return (
+        select(oldest.id)
+        .where(
+            state_in(oldest.state, {SubmissionState.QUEUED}),
+            oldest.hardware == hardware,
+            oldest.reason == Reason.REJUDGE,
+            oldest.queued < now - REJUDGE_AGED,
+            ~or_(one_runs, busy, held),
+        )
+        .order_by(oldest.queued, oldest.id)
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+def _order(ranked: Subquery) -> tuple[ColumnElement[object], ...]:
+    row = ranked.c
+    return (row.kind, row.since, row.weight, row.queued, row.id)

@@ -18,6 +18,7 @@ import structlog
 from celery import Celery, signals  # type: ignore[import-untyped]
 from kombu.exceptions import OperationalError
 
+from grader.broker import WORKER_SETTINGS
 from grader.contract import (
     GRADE_TASK,
     QUEUE_SETTINGS,
@@ -44,9 +45,8 @@ def create_app(settings: NodeSettings) -> Celery:
     app = Celery("solmark-worker", broker=settings.broker_url, set_as_current=False)
     app.conf.update(
         **QUEUE_SETTINGS,
+        **WORKER_SETTINGS,
         task_default_queue=grade_queue(settings.hardware),
-        worker_hijack_root_logger=False,
-        worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
     )
     return app

@@ -5,10 +5,10 @@ from typing import Any
 import redis
 from celery import Celery  # type: ignore[import-untyped]
 
+from grader.broker import WORKER_SETTINGS
 from grader.contract import GRADE_TASK, QUEUE_SETTINGS, SERVER_QUEUE, cancel_key, grade_queue
 from server.db.session import Job, Publisher
 from server.grading.progress import mark_changed
-from server.tasks.broker import TRANSPORT
 
 DISPATCH_TASK = "solmark.dispatch"
 SWEEP_TASK = "solmark.sweep"
@@ -21,15 +21,7 @@ CANCEL_SECONDS = 86400
 def celery_app(broker_url: str) -> Celery:
     """A Celery app on that broker, without tasks: enough to send."""
     app = Celery("solmark-server", broker=broker_url, set_as_current=False)
-    app.conf.update(
-        **QUEUE_SETTINGS,
-        task_default_queue=SERVER_QUEUE,
-        worker_hijack_root_logger=False,
-        worker_redirect_stdouts=False,
-        # Nobody steers these workers over the broker, so nothing on it can stop them.
-        worker_enable_remote_control=False,
-        broker_transport=TRANSPORT,
-    )
+    app.conf.update(**QUEUE_SETTINGS, **WORKER_SETTINGS, task_default_queue=SERVER_QUEUE)
     return app
 
 

@@ -7,6 +7,8 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -286,6 +288,90 @@ def test_what_must_not_run_is_dropped(stage: Stage) -> None:
     stage.report(stage.send(stage.job("pass", "cpu")))
     eventually(lambda: stage.waiting("cpu") == 0, "for the acknowledgements")
     assert not {late.token, stale.token} & {read(Report, text).token for text in stage.sent()}
+
+
+JUNK: tuple[str | bytes, ...] = (
+    "", "not json", "[]", "{}", "null", '"x"', "9" * 5000, b"\xff", "[" * 100_000, "x" * (4 << 20),
+    json.dumps({"body": "x", "headers": {}, "properties": {}}),
+    json.dumps({"body": "x", "headers": {}, "properties": {"delivery_tag": "junk"}}),
+)  # fmt: skip
+"""Items of a queue that are no messages."""
+
+
+def _message(body: Any, **changes: Any) -> str:
+    """A message for the task as kombu writes it, with some of its parts replaced."""
+    text = body if isinstance(body, str) else base64.b64encode(json.dumps(body).encode()).decode()
+    info = {"exchange": "", "routing_key": grade_queue("junk")}
+    properties = {
+        "delivery_tag": os.urandom(8).hex(), "delivery_info": info, "body_encoding": "base64",
+        "delivery_mode": 2, "priority": 0, "reply_to": "x", "correlation_id": "x",
+    }  # fmt: skip
+    headers = {"task": GRADE_TASK, "id": os.urandom(8).hex(), "lang": "py", "argsrepr": "", "kwargsrepr": ""}
+    given = changes.get("headers", {})
+    return json.dumps(
+        {
+            "body": text,
+            "content-encoding": changes.get("encoding", "utf-8"),
+            "content-type": changes.get("kind", "application/json"),
+            "headers": {**headers, **given} if isinstance(given, dict) else given,
+            "properties": {**properties, **changes.get("properties", {})},
+        }
+    )
+
+
+def _odd_messages() -> Iterator[str]:
+    embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
+    pickled = base64.b64encode(pickle.dumps([["x"], {}, embed])).decode()
+    yield _message(pickled, kind="application/x-python-serialize", encoding="binary")
+    yield _message([["{}"], {}, embed], kind="application/x-yaml")
+    yield _message([["{}"], {}, embed], kind="no/such-type")
+    yield _message([["{}"], {}, embed], kind=7, encoding=["x"])
+    yield _message([["{}"], {}, embed], encoding="no-such-codec")
+    deep, no_text = (base64.b64encode(data).decode() for data in (b"[" * 100_000, b"\xff"))
+    bodies: tuple[Any, ...] = (
+        "", "!", "e30=", deep, no_text, [], {}, None, 7, [7], [[], {}], [[], [], []], ["x", "y", "z"],
+        [["{}"], {"extra": 1}, embed],
+    )  # fmt: skip
+    for body in bodies:
+        yield _message(body)
+    yield _message([["{}", "{}"], {}, embed])
+    yield _message([["x" * (4 << 20)], {}, embed])
+    yield _message([["{}"], {}, {"callbacks": 7, "errbacks": "x", "chain": [7], "chord": 7}])
+    no_headers: tuple[Any, ...] = (7, None, [], "x")
+    for headers in no_headers:
+        yield _message([["{}"], {}, embed], headers=headers)
+    for name, value in (
+        ("task", None), ("task", []), ("task", "no.such.task"), ("id", None), ("id", []), ("eta", "soon"),
+        ("eta", 7), ("expires", "never"), ("expires", []), ("retries", "x"), ("timelimit", "x"),
+        ("timelimit", ["x", []]), ("argsrepr", {}), ("shadow", 7), ("group", []), ("parent_id", {}),
+    ):  # fmt: skip
+        yield _message([["{}"], {}, embed], headers={name: value})
+    for name, value in (
+        ("delivery_tag", None), ("delivery_tag", []), ("delivery_tag", {}), ("delivery_tag", 7),
+        ("delivery_info", None), ("delivery_info", 7), ("body_encoding", "x"), ("body_encoding", 7),
+        ("priority", "x"), ("correlation_id", []), ("reply_to", 7),
+    ):  # fmt: skip
+        yield _message([["{}"], {}, embed], properties={name: value})
+
+
+def test_nothing_in_its_queue_stops_a_worker(stage: Stage) -> None:
+    worker = stage.worker("node-5", "junk")
+    before = stage.send(stage.job("pass", "junk"))
+    stage.report(before)
+    queue = grade_queue("junk")
+    odd = [*JUNK, *_odd_messages()]
+    for item in odd:
+        stage.broker.lpush(queue, item)
+    stage.broker.publish("/0.celery.pidbox", "not json")
+    stage.app.control.shutdown()  # What anybody on the broker may say: nobody steers workers that way.
+    after = stage.send(stage.job("pass", "junk"))
+    assert stage.report(after).verdict is Verdict.ACCEPTED
+    assert worker.poll() is None
+    eventually(lambda: stage.waiting("junk") == 0, "for every message to be dealt with")
+    log = (stage.folder / "node-5.log").read_text()
+    assert "Restoring" not in log
+    assert log.count("message dropped") + log.count("message rejected") >= len(JUNK)
+    assert len(log) < 1 << 20, "what is refused must not fill the disk"
 
 
 def test_a_cancelled_job_ends_without_a_report(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""The broker as the server's workers read it: a message that is none is logged and dropped.
+"""The broker as workers read it, the server's and the nodes': a message that is none is logged and dropped.
 
 Celery stops a worker for what kombu cannot take apart. Nobody but nodes and servers writes to the broker, yet
 one of them gone wrong must not stop the grading of all.
@@ -9,13 +9,29 @@ from queue import Empty
 from typing import Any
 
 import structlog
+from kombu.exceptions import ContentDisallowed, SerializationError
 from kombu.transport import redis as kombu_redis
+from redis.exceptions import DataError
 
-TRANSPORT = "server.tasks.broker:Transport"
-"""Celery's setting `broker_transport`."""
-_MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+WORKER_SETTINGS = {
+    "broker_transport": "grader.broker:Transport",
+    # Nobody steers these workers over the broker, so nothing on it can stop them.
+    "worker_enable_remote_control": False,
+    "worker_hijack_root_logger": False,
+    "worker_redirect_stdouts": False,
+}
+"""Celery settings of every worker, beside those of the queue (`contract.QUEUE_SETTINGS`)."""
+_MALFORMED = (
+    ArithmeticError, AttributeError, ContentDisallowed, DataError, LookupError, RecursionError,
+    SerializationError, TypeError, ValueError,
+)  # fmt: skip
 """What kombu and Celery raise on what is no message; errors of the connection are none of these."""
+_CAUSE_CHARS = 500
 _log = structlog.get_logger(__name__)
+
+
+def _cause(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:_CAUSE_CHARS]
 
 
 class Channel(kombu_redis.Channel):
@@ -27,7 +43,7 @@ class Channel(kombu_redis.Channel):
         except Empty:
             raise
         except _MALFORMED as error:  # BRPOP has removed it from the list already.
-            _log.error("message dropped", cause=f"{type(error).__name__}: {error}")
+            _log.error("message dropped", cause=_cause(error))
             return True
 
     def basic_consume(
@@ -39,7 +55,7 @@ class Channel(kombu_redis.Channel):
             try:
                 return callback(message)
             except _MALFORMED as error:
-                _log.error("message rejected", queue=queue, cause=f"{type(error).__name__}: {error}")
+                _log.error("message rejected", queue=queue, cause=_cause(error))
                 if not message.acknowledged:
                     message.reject()
                 return None

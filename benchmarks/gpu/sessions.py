@@ -83,7 +83,7 @@ def run(
 ) -> Session:
     """One sandbox, all plans in turn up to the first that is not accepted."""
     begin = time.monotonic()
-    device.reserve(max(working_bytes(plan.slots) for plan in plans))
+    device.reserve(max(working_bytes(plan.task, plan.slots[0].plan.stride) for plan in plans))
     timings: list[timed.Timing] = []
     verdict, message = Verdict.ACCEPTED, ""
     with Client.start(

@@ -64,6 +64,21 @@ def judge_version() -> str:
     return f"{version}+{digest(sorted(_sources()))[:12]}"
 
 
+@functools.cache
+def device_judge() -> str:
+    """A digest of the code that judges on a device and nowhere else: measurements there belong to it."""
+    inside = [_GRADER / "judge" / "gpu", _GRADER / "candidate"]
+    names = {"graph_code.py", "graph_round.cpp", "runner.cu", "link.py", "device.py"}
+    sources = [
+        path
+        for folder in inside
+        for path in folder.iterdir()
+        if path.suffix in (".py", ".cu", ".cpp") and (folder.name == "gpu" or path.name in names)
+    ]
+    own = [_GRADER / "judge" / name for name in ("probes.py", "freivalds.py", "overhead.py", "own.py")]
+    return digest(sorted([*sources, *own]))[:12]
+
+
 def digest(paths: Sequence[Path]) -> str:
     """Sha-256 over names and contents of files."""
     total = hashlib.sha256()

@@ -76,7 +76,7 @@ class OwnCandidate:
         client = Client.start(
             self.backend,
             Limits() if self.device is None else replace(Limits(), memory_bytes=DEVICE_MEMORY_BYTES),
-            arena_bytes=arena_bytes,
+            arena_bytes=arena_bytes if self.device is None else 1,
             language=language,
             cpus=cores.choose().candidate,
             device=self.device,

@@ -18,7 +18,7 @@ from grader.judge.gpu import link, rowaudit
 from grader.judge.gpu.clock import DeviceClock
 from grader.judge.gpu.device import Device
 from grader.judge.gpu.duty import Duty
-from grader.judge.gpu.ring import DeviceRing
+from grader.judge.gpu.ring import DeviceRing, working_bytes
 from grader.judge.interval import Decision, Rule, of_median
 from grader.judge.layout import LayoutError, SlotLayout, slot_bytes
 from grader.judge.layout import plan as lay_out
@@ -137,7 +137,7 @@ def plan(
         available = authored.most_bytes() if most_bytes is None else most_bytes
         most = min(RING_BYTES, available)
     else:
-        available = most = device.ring_bytes
+        available = most = device.ring_bytes(working_bytes(task, size))
     authored.fitting("tensors", case, size, available)
     count = max(1, min(count, most // size))
     return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling, device, round_seconds)

@@ -18,6 +18,8 @@ SETTLE_SECONDS = 10.0
 SLACK_BYTES = 256 << 20
 """Memory in use after a session may exceed that before it by so much: contexts come and go."""
 RING_SHARE = 0.6
+MOST_SHARE = 0.92
+"""Of the device, for ring and judge together."""
 LEAST_SHARE = 0.95
 """A yardstick further below its calibrated rate says that the device is not itself."""
 _PIECES = 64
@@ -71,10 +73,9 @@ class Device:
         nodes = tuple(path for path in (f"/dev/nvidia{minor}", *_CONTROL) if Path(path).exists())
         return cls(handle, _locked(uuid), nodes, total, name)
 
-    @property
-    def ring_bytes(self) -> int:
-        """Most that a ring may take."""
-        return int(self.total_bytes * RING_SHARE)
+    def ring_bytes(self, working_bytes: int) -> int:
+        """Most that a ring may take, where the judge needs so much beside it."""
+        return min(int(self.total_bytes * RING_SHARE), int(self.total_bytes * MOST_SHARE) - working_bytes)
 
     @property
     def compiler_flags(self) -> tuple[str, ...]:
@@ -128,6 +129,7 @@ class Device:
 
         try:
             # torch keeps what it is given back, small pieces and large ones apart.
+            torch.cuda.empty_cache()
             torch.empty(size, dtype=torch.uint8, device="cuda")
             pieces = [torch.empty(1 << 20, dtype=torch.uint8, device="cuda") for _ in range(_PIECES)]
             pieces.clear()

@@ -4,6 +4,7 @@ What is written is a table of regions. The author's `fill` only adds to it (it c
 functions are recorded); nothing runs on the device until the whole table is there.
 """
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from itertools import product
@@ -91,7 +92,7 @@ class Recorder:
         code, item, base = DTYPES.index(dtype), tensor.element_size(), tensor.data_ptr()
         shape, strides = tensor.shape, tensor.stride()
         columns, column_stride = (shape[-1], strides[-1]) if shape else (1, 1)
-        for start, first_row, rows, row_stride in _matrices(shape[:-1], strides[:-1]):
+        for start, first_row, rows, row_stride in _matrices(tuple(shape[:-1]), strides[:-1]):
             self._rows.append(
                 (
                     base + start * item, rows, columns, row_stride, column_stride,
@@ -151,7 +152,8 @@ def _number(part: Regions) -> int:
     return int(tiles.sum())
 
 
-def _matrices(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int, int, int]]:
+@functools.lru_cache(64)
+def _matrices(shape: tuple[int, ...], strides: tuple[int, ...]) -> Sequence[tuple[int, int, int, int]]:
     """The rows of a tensor as matrices: (first element, first row, rows, row stride) of each."""
     if not shape:
         return [(0, 0, 1, 0)]

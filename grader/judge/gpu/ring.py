@@ -5,43 +5,38 @@ that filled the round when they are audited.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
-from random import SystemRandom
+from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from grader import fills
 from grader.contract import Verdict
 from grader.fills import SEED_BITS
-from grader.judge import authored, freivalds, poison
-from grader.judge.arena import same_bits
+from grader.judge import authored, poison
 from grader.judge.audit import Comparison
 from grader.judge.failure import AssignmentFault, CandidateFailure
-from grader.judge.gpu.arena import DeviceArena, Private
+from grader.judge.gpu.arena import DeviceArena
+from grader.judge.gpu.audit import Audit
 from grader.judge.gpu.fill import REGION, Burst, Recorder, Regions, poison_and_canaries
 from grader.judge.gpu.gather import Gather
 from grader.judge.gpu.kernels import Launch, address, processors
 from grader.judge.gpu.link import Link
-from grader.judge.gpu.rowaudit import RowAudit
 from grader.judge.gpu.watchdog import Watchdog
 from grader.judge.layout import SlotLayout
 from grader.messages import text
-from grader.task import Case, FunctionTask, Slot, Tolerance
+from grader.task import Case, FunctionTask, Slot
 
 EVICTED = 2
 """Times the last-level cache."""
 _WORKING_SLOTS = 12
-_WORKING_BYTES = 1 << 30
+_WORKING_SLOTS_BY_ROWS = 7
+_WORKING_BYTES = 3 << 30
 _TRIED_BYTES = 1 << 30
 _TRIES = 4
 _TRY_SECONDS = 10.0
 _TAIL = 8
 """Last bytes of the last slot (a canary), which the watchdog writes."""
-_SUSPECTS = 4
-"""Slots that look unwritten and are audited whole beside the rows of all."""
-_TESTED_SLOTS = 256
-"""Slots of a round to which Freivalds's test is put, and so many of them beside it to the oracle."""
-_ASKED_SLOTS = 2
 
 
 class DeviceRing:
@@ -68,15 +63,11 @@ class DeviceRing:
         self._written = [tensor.name for tensor in self._tensors if tensor.role != "out"]
         self._views = [arena.tensors(slot) for slot in self.slots]
         self._seeds: list[int] = []
-        stride = slots[0].plan.stride
-        self._one = SlotLayout(0, 0, slots[0].plan)
-        self._mine, self._found = Private(stride), Private(stride)
         self._base = arena.bytes().data_ptr()
         self.link = Link(self.slots, self.slots[-1].end, self._base) if linked else None
-        self._states = torch.empty(0)
         self._inputs: Regions = np.empty(0, REGION)
         """What fills the inputs of the current round."""
-        self._slot_of: np.ndarray[tuple[int], np.dtype[np.int64]] = np.empty(0, np.int64)
+        self._audit = Audit(arena, self.slots, self._base, task, case, self.link)
         self._gaps, self._rest = poison_and_canaries(self.slots, self._base)
         self._junk = torch.ones(max(16, EVICTED * llc_bytes), dtype=torch.uint8, device="cuda")
         self._never = torch.zeros(1, dtype=torch.int64, device="cuda")
@@ -115,8 +106,6 @@ class DeviceRing:
         gaps = self._gaps[: round(len(self._gaps) * share)]
         rest = self._rest[: round(len(self._rest) * share)]
         self._inputs = recorder.take()
-        offsets = self._inputs["address"].astype(np.int64) - self._base - self.slots[0].start
-        self._slot_of = offsets // self.slots[0].plan.stride
         keys = [self.link.key()] if self.link else []
         self._burst = Burst([gaps, np.concatenate([rest, self._inputs, *keys])])
         self._gather = Gather(slots, self._base)
@@ -193,90 +182,11 @@ class DeviceRing:
         `sample` slots are drawn, None takes all, where the task has nothing better to offer. Raises
         AssignmentFault if the oracle fails, CandidateFailure for an input that was written to.
         """
-        suspects = self.unwritten()
-        if self.link is not None:
-            self._states = self.link.states(count)
-        elif self._task.rowwise:
-            joined = self.audit(suspects[:_SUSPECTS])
-            if all(result.passed for result in joined):
-                whole = RowAudit(self._arena, self.slots[:count], self._base, self._inputs, self._case)
-                joined = _join(joined, whole.run(self._expected))
-            return count, joined
-        elif self._task.product is not None:
-            return self._audit_products(count, suspects)
-        some = sample is not None and sample < count
-        drawn = SystemRandom().sample(range(count), sample or 0) if some else range(count)
-        slots = list(dict.fromkeys([*suspects, *drawn]))
-        return len(slots), self.audit(slots)
+        return self._audit.round(count, sample, self.unwritten(), self._inputs)
 
     def audit(self, indices: Sequence[int]) -> list[Comparison]:
-        """Recompute these slots and compare: one Comparison an output, joined over the slots.
-
-        Stops at the first slot that fails. Raises AssignmentFault if the oracle fails, CandidateFailure for
-        an input that was written to.
-        """
-        joined: list[Comparison] = []
-        for index in indices:
-            joined = _join(joined, self._audit_slot(index))
-            if not all(result.passed for result in joined):
-                break
-        return joined
-
-    def _audit_products(self, count: int, suspects: Sequence[int]) -> tuple[int, list[Comparison]]:
-        """Freivalds's test on many slots; the oracle on a few, and on those that do not pass it."""
-        product = self._task.product
-        assert product is not None
-        tested = SystemRandom().sample(range(count), min(count, _TESTED_SLOTS))
-        asked = list(dict.fromkeys([*suspects[:_SUSPECTS], *tested[:_ASKED_SLOTS]]))
-        tolerance = self._case.tolerance
-        limits = tolerance.get(product.out, tolerance.get("*", Tolerance(0.0, 0.0, 0.0)))
-        joined = self.audit(asked)
-        for index in tested[_ASKED_SLOTS:]:
-            if not all(result.passed for result in joined):
-                break
-            mine, found = self._pair(index)
-            passed = freivalds.holds(product, mine, found, limits)
-            joined = _join(joined, [passed] if passed else self._compared(mine, found))
-        return len(tested), joined
-
-    def _audit_slot(self, index: int) -> list[Comparison]:
-        return self._compared(*self._pair(index))
-
-    def _pair(self, index: int) -> tuple[Slot, Slot]:
-        """(the judge's own inputs, what was found) of a slot, both in private memory.
-
-        Raises CandidateFailure for an input that was written to.
-        """
-        slot = self.slots[index]
-        self._found.bytes().copy_(self._arena.bytes()[slot.start : slot.end])
-        mine, found = self._mine.tensors(self._one), self._found.tensors(self._one)
-        table = self._inputs[self._slot_of == index]
-        # Addresses wrap around as the numbers of the table do.
-        table["address"] += np.uint64((self._mine.bytes().data_ptr() - self._base - slot.start) % (1 << 64))
-        Burst([table]).queue()
-        if self.link is not None and index > 0:
-            self.link.flip(mine, self._states, index)
-        for tensor in self._tensors:
-            if tensor.role == "in" and not same_bits(found[tensor.name], mine[tensor.name]):
-                raise CandidateFailure(Verdict.WRONG_ANSWER, text("input_modified", name=tensor.name))
-        return mine, found
-
-    def _compared(self, mine: Slot, found: Slot) -> list[Comparison]:
-        given = {name: mine[name] for name in self._written}
-        expected = authored.guard("oracle", self._case, lambda: self._expected(given))
-        return authored.compare(self._tensors, found, expected, self._case)
-
-    def _expected(self, given: Slot) -> object:
-        """What the oracle returned, its tensors on the device; what else it holds the comparison refuses."""
-        import torch
-
-        expected: object = self._task.oracle(self._case.params, given)
-        if not isinstance(expected, Mapping):
-            return expected
-        return {
-            name: values.to("cuda") if isinstance(values, torch.Tensor) else values
-            for name, values in expected.items()
-        }
+        """Recompute these slots as a whole and compare: one Comparison an output, joined over the slots."""
+        return self._audit.slots(indices, self._inputs)
 
     def _record(self, recorder: Recorder, views: Sequence[Slot], seeds: Sequence[int]) -> None:
         slots: list[Slot] = [{name: slot[name] for name in self._written} for slot in views]
@@ -293,19 +203,15 @@ class DeviceRing:
         self._views.clear()
         self._burst = self._gather = self.watchdog = None
         self._launches.clear()
-        del self._mine, self._found, self._junk
+        del self._audit, self._junk
 
 
-def _join(left: list[Comparison], right: list[Comparison]) -> list[Comparison]:
-    """The same outputs over both; either may be nothing yet."""
-    if not left or not right:
-        return left or right
-    return [a.join(b) for a, b in zip(left, right, strict=True)]
+def working_bytes(task: FunctionTask, slot_bytes: int) -> int:
+    """Bytes of the device that the judge needs beside a ring: two slots, and the oracle's float64 copies.
 
-
-def working_bytes(slots: Sequence[SlotLayout]) -> int:
-    """Bytes of the device that the judge needs beside a ring: two slots, and the oracle's float64 copies."""
-    return _WORKING_SLOTS * slots[0].plan.stride + _WORKING_BYTES
+    Of tasks that are audited by rows the oracle sees some rows, and rarely a slot as a whole.
+    """
+    return (_WORKING_SLOTS_BY_ROWS if task.rowwise else _WORKING_SLOTS) * slot_bytes + _WORKING_BYTES
 
 
 def rehearse(task: FunctionTask, case: Case, slots: Sequence[SlotLayout], llc_bytes: int) -> float:
@@ -332,8 +238,8 @@ def rehearse(task: FunctionTask, case: Case, slots: Sequence[SlotLayout], llc_by
         ring.unwritten()
         ring.check_intact(len(few))
         ring.audit([0])
-        if task.rowwise:
-            RowAudit(arena, few, arena.bytes().data_ptr(), ring._inputs, case).run(ring._expected)  # noqa: SLF001
+        with suppress(CandidateFailure):  # There is no candidate: nothing was written.
+            ring.audit_round(len(few), 1)
         ring.close()
     finally:
         arena.close()

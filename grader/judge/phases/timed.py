@@ -99,7 +99,7 @@ def _alone(context: Context, planned: Sequence[timed.Plan]) -> Sequence[timed.Pl
         if not yardstick.ok:  # One repeat: a device that was just woken up is slow.
             yardstick = device.yardstick(context.hardware)
         context.findings.yardstick = yardstick
-        device.reserve(max(ring.working_bytes(plan.slots) for plan in planned))
+        device.reserve(max(ring.working_bytes(plan.task, plan.slots[0].plan.stride) for plan in planned))
         planned = [
             replace(plan, fill_rate=ring.rehearse(plan.task, plan.case, plan.slots, llc_bytes()))
             for plan in planned

@@ -99,11 +99,11 @@ def _end(handle: int, what: str) -> None:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     select.select([handle], [], [], _END_SECONDS)
-    from grader.sandbox import cgroup
+    from grader.sandbox import reaper
     from grader.sandbox.base import SandboxError
 
     with contextlib.suppress(OSError, SandboxError):
-        cgroup.reap()
+        reaper.reap()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from grader.sandbox import cgroup
+from grader.sandbox import reaper
 from grader.sandbox.base import SandboxError
 
 MARK = "SOLMARK_JUDGE"
@@ -30,7 +30,7 @@ def reap(lock: Path) -> int:
             killed += _kill(pid, lock)
         time.sleep(0.02)
     try:
-        killed += cgroup.reap()
+        killed += reaper.reap()
     except SandboxError as error:
         log.error("sandbox left behind", cause=str(error))
     if killed:

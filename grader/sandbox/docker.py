@@ -17,6 +17,7 @@ import hashlib
 import io
 import os
 import platform
+import select
 import shutil
 import sys
 import tarfile
@@ -25,10 +26,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.sandbox import cgroup, container, engine, gate, launch, mounts, uids
+from grader.sandbox import cgroup, container, engine, gate, launch, mounts, seccomp, uids
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
 from grader.sandbox.bubblewrap import environment
 from grader.sandbox.container import Rootfs, Session
+from grader.sandbox.container_init import READY
 from grader.sandbox.container_process import ContainerProcess, Parts
 from grader.sandbox.engine import Engine
 from grader.sandbox.handover import FOLDER, Handover
@@ -39,7 +41,6 @@ PYTHON_LABEL = "solmark.python"
 """Label of an image that brings its own interpreter: its path."""
 _HOST_IMAGE = "solmark-sandbox-host"
 _SETUP_SECONDS = 30.0
-_PAUSE_SECONDS = 0.0005
 
 
 class DockerBackend:
@@ -139,14 +140,16 @@ class DockerBackend:
                 "environment": _environment(rootfs, command),
                 "numbers": list(entry.descriptors),
                 "status": status_writer,
+                "filter": seccomp.program(limits.network).hex(),
                 "rlimits": list(gate.rlimits(limits, frozenset()).items()),
             }
             try:
                 handover.send(document, list(entry.descriptors.values()), init, deadline)
+                handover.shut()
+                program_pid, program = _program(init_pid, status.descriptor, undo, deadline)
             except (OSError, SandboxError) as error:
-                raise SandboxError(f"{error}: {daemon.log(identity)}") from error
-            handover.shut()
-            program_pid, program = _program(init_pid, undo, deadline)
+                message = launch.message(entry.stderr) or daemon.log(identity)
+                raise SandboxError(f"{error}: {message}") from error
             launch.check_identity(program_pid, lease.uid)
             gate.sacrifice(program_pid)
             entry.open()
@@ -184,15 +187,17 @@ def _open(pid: int, undo: contextlib.ExitStack, log: Callable[[], str]) -> int:
     return descriptor
 
 
-def _program(init_pid: int, undo: contextlib.ExitStack, deadline: float) -> tuple[int, int]:
-    """(pid, pidfd) of the child of the container's first process, which waits for us."""
-    while time.monotonic() < deadline:
-        children = Path(f"/proc/{init_pid}/task/{init_pid}/children").read_text().split()
-        descriptor = launch.open_child(int(children[0]), init_pid, undo) if children else None
-        if descriptor is not None:
-            return int(children[0]), descriptor
-        time.sleep(_PAUSE_SECONDS)
-    raise SandboxError(f"the sandbox was not set up within {_SETUP_SECONDS:g} s")
+def _program(init_pid: int, status: int, undo: contextlib.ExitStack, deadline: float) -> tuple[int, int]:
+    """(pid, pidfd) of the child of the container's first process, once it waits for us."""
+    poller = select.poll()
+    poller.register(status, select.POLLIN)
+    readable = poller.poll(max(deadline - time.monotonic(), 0.0) * 1e3)
+    told = os.read(status, len(READY)) if readable else b""
+    children = Path(f"/proc/{init_pid}/task/{init_pid}/children").read_text().split()
+    program = launch.open_child(int(children[0]), init_pid, undo) if children else None
+    if told != READY or program is None:
+        raise SandboxError(f"the program was not set up within {_SETUP_SECONDS:g} s")
+    return int(children[0]), program
 
 
 def _of_host(daemon: Engine, hidden: Sequence[Path]) -> Rootfs:
@@ -213,7 +218,7 @@ def _archive(links: Sequence[tuple[str, str]]) -> bytes:
     """A tar archive of a file system with these links (path, target) and the folders that every one has."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
-        for name in ("dev", "etc", "proc", "run", "sys", "tmp", "usr"):
+        for name in ("dev", "etc", "proc", "solmark", "sys", "tmp", "usr"):
             folder = tarfile.TarInfo(name)
             # What is mounted there gets the mode of the folder that it covers.
             folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755

@@ -24,7 +24,7 @@ from grader.sandbox.mounts import Stub
 
 FOLDER = Path("/run/solmark/docker")
 """One folder for each session, named like its container."""
-INSIDE = "/run/solmark"
+INSIDE = "/solmark/session"
 _SOCKET = "socket"
 INSIDE_SOCKET = f"{INSIDE}/{_SOCKET}"
 _CREDENTIALS = struct.Struct("3i")
@@ -66,7 +66,9 @@ class Handover:
 
         Raises SandboxError if it ends or `deadline` (of time.monotonic()) passes before, or another connects.
         """
-        while not select.select([self._listener], [], [], _PAUSE_SECONDS)[0]:
+        poller = select.poll()
+        poller.register(self._listener, select.POLLIN)
+        while not poller.poll(_PAUSE_SECONDS * 1e3):
             if pidfd.ended(first):
                 raise SandboxError("the container ended before it could be given its program")
             if time.monotonic() > deadline:

@@ -45,7 +45,7 @@ def await_gate(gate: Gate, status: Status, monitor: int, uid: int | None) -> Lau
                     undo.pop_all()
                     return Launched(init, *waiting)
             if pidfd.ended(monitor):
-                raise SandboxError(f"the sandbox could not be set up: {_message(gate.stderr)}")
+                raise SandboxError(f"the sandbox could not be set up: {message(gate.stderr) or 'no message'}")
             time.sleep(_PAUSE_SECONDS)
     raise SandboxError(f"the sandbox was not set up within {_SETUP_SECONDS:g} s")
 
@@ -97,8 +97,9 @@ def _field(pid: int, name: str) -> list[str]:
     return next((line.split()[1:] for line in lines if line.startswith(name)), [])
 
 
-def _message(stderr: int) -> str:
+def message(stderr: int) -> str:
+    """What a program that could not be set up has said, if anything."""
     try:
         return os.read(stderr, _MESSAGE_BYTES).decode(errors="replace").strip()
     except BlockingIOError:
-        return "no message"
+        return ""

@@ -106,6 +106,8 @@ def rules(network: Network) -> Iterator[Rule]:
     yield Rule(refuse, "madvise", ((2, _EQUAL, _MADV_REMOVE, 0),))
     for request in (_TIOCSTI, _TIOCLINUX):
         yield Rule(refuse, "ioctl", ((1, _MASKED_EQUAL, 0xFFFFFFFF, request),))
+    # It can set the limits of processes of its own user; the first one of a container is among them.
+    yield Rule(refuse, "prlimit64", ((0, _MASKED_EQUAL, 0xFFFFFFFF, 1),))
     yield from _socket_rules(network)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from grader.sandbox import trial
-from grader.sandbox.base import MIB, Command, Limits, Process
-from grader.sandbox.bubblewrap import BubblewrapBackend
+from grader.sandbox import container, engine, handover, trial
+from grader.sandbox.base import MIB, Backend, Command, Limits, Process
+from grader.sandbox.registry import BACKENDS
 from grader.sandbox.trial import Outcome
 
 SMALL = Limits(
@@ -21,23 +21,23 @@ SMALL = Limits(
 )
 
 
-@pytest.fixture(scope="session")
-def backend() -> BubblewrapBackend:
+@pytest.fixture(scope="session", params=["bubblewrap", "docker"])
+def backend(request: pytest.FixtureRequest) -> Backend:
     """The backend under test, which must work on the machine that runs the tests."""
     assert os.geteuid() == 0, "these tests must run as root"
-    backend = BubblewrapBackend()
+    backend = BACKENDS[request.param]()
     assert backend.available() is None, backend.available()
     return backend
 
 
 @pytest.fixture(scope="session")
 def python() -> Callable[[str], list[str]]:
-    """python(code) -> arguments that run it without site packages."""
+    """python(code) -> arguments that run it without site packages, in every backend."""
     return lambda code: [sys.executable, "-I", "-S", "-c", textwrap.dedent(code)]
 
 
 @pytest.fixture
-def run(backend: BubblewrapBackend, python: Callable[[str], list[str]]) -> Callable[..., Outcome]:
+def run(backend: Backend, python: Callable[[str], list[str]]) -> Callable[..., Outcome]:
     """run(Python code or arguments, limits=SMALL, **fields of Command) -> Outcome."""
 
     def run(program: str | list[str], limits: Limits = SMALL, **fields: Any) -> Outcome:
@@ -48,7 +48,7 @@ def run(backend: BubblewrapBackend, python: Callable[[str], list[str]]) -> Calla
 
 
 @pytest.fixture
-def start(backend: BubblewrapBackend, python: Callable[[str], list[str]]) -> Callable[..., Process]:
+def start(backend: Backend, python: Callable[[str], list[str]]) -> Callable[..., Process]:
     """start(Python code or arguments, limits=SMALL, **fields of Command) -> Process; the test closes it."""
 
     def start(program: str | list[str], limits: Limits = SMALL, **fields: Any) -> Process:
@@ -87,6 +87,18 @@ def host_status() -> Callable[[int], dict[str, str]]:
         return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
     return host_status
+
+
+@pytest.fixture(scope="session")
+def remains(session_cgroups: Callable[[int], set[str]]) -> Callable[[int], set[str]]:
+    """remains(pid) -> cgroups, containers and folders of sessions of the process with this pid."""
+
+    def remains(pid: int) -> set[str]:
+        containers = set(engine.connect().containers(container.LABEL).values())
+        folders = {str(path) for path in handover.FOLDER.glob("*")}
+        return session_cgroups(pid) | {name for name in containers | folders if f"-{pid}-" in name}
+
+    return remains
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The system call filter: what it refuses and kills, and what must go on working."""
+"""Every backend: the system call filter, what it refuses and kills, and what must go on working."""
 
 import errno
 import os

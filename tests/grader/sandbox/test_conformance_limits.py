@@ -1,12 +1,11 @@
-"""Each limit, broken by a small program and by nothing smaller."""
+"""Every backend: each limit, broken by a small program and by nothing smaller."""
 
 import dataclasses
 from collections.abc import Callable
 
 import pytest
 
-from grader.sandbox.base import MIB, Limit, Limits, Process
-from grader.sandbox.bubblewrap import BubblewrapBackend
+from grader.sandbox.base import MIB, Backend, Limit, Limits, Process
 from grader.sandbox.trial import Outcome
 
 Run = Callable[..., Outcome]
@@ -19,7 +18,7 @@ def limits(**changes: float) -> Limits:
     return dataclasses.replace(LIMITS, **changes)  # type: ignore[arg-type]
 
 
-def test_every_limit_is_enforced_here(backend: BubblewrapBackend) -> None:
+def test_every_limit_is_enforced_here(backend: Backend) -> None:
     assert backend.unenforced() == frozenset()
 
 

@@ -1,11 +1,15 @@
 """Files kept on disk under their SHA-256: written once, never changed, verified when read."""
 
+import fcntl
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
@@ -70,6 +74,14 @@ class BlobStore:
         """Whether a blob of that digest is stored."""
         return self.path(sha256).exists()
 
+    @contextmanager
+    def guarded(self, *, alone: bool) -> Iterator[None]:
+        """Wait for the lock of those who read all blobs (not `alone`), or of who removes some."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            yield
+
     def delete(self, sha256: str) -> None:
         """Remove a blob that nothing refers to any more."""
         self.path(sha256).unlink(missing_ok=True)
@@ -78,9 +90,12 @@ class BlobStore:
 def keep(session: Session, store: BlobStore, data: bytes) -> str:
     """Store a content and note it in the database; returns its digest. What has no note may be pruned."""
     sha256 = store.put(data)
-    if session.get(Blob, sha256) is None:
-        insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
-        session.execute(
-            insert(Blob).values(sha256=sha256, size=len(data), created=utc_now()).on_conflict_do_nothing()
-        )
+    insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
+    values = {"sha256": sha256, "size": len(data), "created": utc_now()}
+    held = select(Blob.sha256).where(Blob.sha256 == sha256).with_for_update(read=True, key_share=True)
+    while session.scalar(held) is None:
+        session.execute(insert(Blob).values(values).on_conflict_do_nothing())
+    # Until here pruning may have removed it. From here on the note is ours, and what has one stays.
+    if not store.has(sha256):
+        store.put(data)
     return sha256

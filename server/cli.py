@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from sqlalchemy.orm import Session
@@ -18,6 +18,9 @@ from server.db.models.course import Role
 from server.db.session import Database
 from server.errors import DomainError, NotFound
 from server.settings import Settings, load
+
+if TYPE_CHECKING:
+    from server.backup import Contents
 
 app = typer.Typer(
     name="solmark-server",
@@ -93,6 +96,50 @@ def beat() -> None:
 def migrate() -> None:
     """Bring the database to this version's tables."""
     _migrate(load())
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="File to make; it must not exist.")],
+) -> None:
+    """Save every row and every file in one archive. The server may go on meanwhile."""
+    from server.backup import backup as make
+
+    with _sentences():
+        contents = make(load(), file)
+    _say_contents("saved", contents)
+    if contents.missing:
+        typer.echo(f"left out, because they are missing or damaged: {', '.join(contents.missing)}", err=True)
+        raise typer.Exit(1)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="Archive that `backup` made.", exists=True, dir_okay=False)],
+) -> None:
+    """Fill an empty database, of either kind, and the folder of files from an archive."""
+    from server.backup import restore as fill
+
+    with _sentences():
+        contents = fill(load(), file)
+    _say_contents("restored", contents)
+
+
+@app.command()
+def prune(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+) -> None:
+    """Remove old logs, and files that nothing refers to, as the settings SOLMARK_PRUNE_* say."""
+    from server.prune import prune as remove
+
+    with _sentences():
+        pruned = remove(load(), dry_run=dry_run)
+    verb = "would remove" if dry_run else "removed"
+    typer.echo(
+        f"{verb} {pruned.blobs} files ({pruned.blob_bytes} bytes), {pruned.uploaded_logs} uploaded logs, "
+        f"{pruned.log_bytes} bytes of {pruned.log_files} log files, {pruned.sessions} expired sessions, "
+        f"{pruned.login_failures} failed logins"
+    )
 
 
 @app.command("create-admin")
@@ -223,6 +270,14 @@ def demo(
         raise typer.Exit(script.run(port=port, ended=ended))
 
 
+def _say_contents(verb: str, contents: "Contents") -> None:
+    rows = sum(table.rows for table in contents.tables.values())
+    typer.echo(
+        f"{verb} {rows} rows of {len(contents.tables)} tables and {len(contents.blobs)} files "
+        f"({sum(contents.blobs.values())} bytes), as of {contents.made.isoformat(timespec='seconds')}"
+    )
+
+
 def _user(session: Session, login: str) -> User:
     """The user of that login; raises `NotFound`."""
     from server.accounts import service as accounts
@@ -260,11 +315,12 @@ def _migrate(settings: Settings) -> None:
 @contextmanager
 def _sentences() -> Iterator[None]:
     """What can go wrong in the ordinary way ends the command with a sentence, not with a traceback."""
+    from server.backup import ArchiveError
     from server.embedded import EmbeddedError, HomeTakenError
 
     try:
         yield
-    except (AssignmentError, DomainError, EmbeddedError) as error:
+    except (ArchiveError, AssignmentError, DomainError, EmbeddedError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2 if isinstance(error, HomeTakenError) else 1) from error
 

@@ -53,6 +53,21 @@ class Settings(BaseSettings):
         description="Token with which `/metrics` is read; empty: only from the server's own machine.",
     )
 
+    prune_blob_days: float = Field(
+        default=7, ge=1, description="`prune` keeps a file that nothing refers to for so many days."
+    )
+    prune_log_days: float = Field(
+        default=180,
+        ge=1,
+        description="`prune` keeps what workers uploaded about attempts, and log files that nobody writes, "
+        "for so many days.",
+    )
+    prune_log_bytes: int = Field(
+        default=64 << 20,
+        ge=1 << 20,
+        description="`prune` cuts a log file that is larger than this to its last half.",
+    )
+
     session_days: int = Field(default=14, ge=1, description="Days until a browser must log in again.")
     login_attempts: int = Field(
         default=10,

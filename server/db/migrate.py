@@ -13,9 +13,12 @@ SCRIPTS = Path(__file__).parent / "migrations"
 _LOCK = 0x50_1A_4D
 
 
-def upgrade(url: str) -> None:
-    """Run all migrations that the database lacks, in one transaction; two processes at once take turns."""
-    _run(url, lambda config: command.upgrade(config, "head"))
+def upgrade(url: str, revision: str = "head") -> None:
+    """Run the migrations that the database lacks, in one transaction; two processes at once take turns.
+
+    Raises `alembic.util.CommandError` for a revision that this version does not know.
+    """
+    _run(url, lambda config: command.upgrade(config, revision))
 
 
 def check(url: str) -> None:

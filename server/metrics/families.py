@@ -17,6 +17,8 @@ from sqlalchemy.orm import Session
 
 from grader.contract import SERVER_QUEUE, grade_queue
 from server.db.base import utc_now
+from server.db.models import Worker
+from server.db.models.node import NodeState
 from server.db.session import Database
 from server.grading.states import OPEN, AttemptState, SubmissionState
 from server.metrics import counters, queries
@@ -67,9 +69,13 @@ def of_database(session: Session, settings: Settings, hardware: set[str]) -> lis
     for name in sorted(hardware):
         for state in SubmissionState:
             submissions.add_metric([state.value, name], counted.get((state, name), 0))
-    return [submissions, *_queues(session, hardware, now), *_attempts(session, hardware), _workers(
-        ((worker.hardware, worker.state.value, worker.last_heartbeat) for worker in workers), settings, now
-    )]  # fmt: skip
+    return [
+        submissions,
+        *_queues(session, hardware, now),
+        *_attempts(session, hardware),
+        _workers(workers, settings, now),
+        *_quarantine(session),
+    ]
 
 
 def of_broker(broker: "redis.Redis", hardware: Iterable[str]) -> list[Metric]:
@@ -145,19 +151,38 @@ def _attempts(session: Session, hardware: set[str]) -> list[Metric]:
     return [ended, going, expired]
 
 
-def _workers(
-    workers: Iterable[tuple[str, str, datetime]], settings: Settings, now: datetime
-) -> GaugeMetricFamily:
+def _workers(workers: Iterable[Worker], settings: Settings, now: datetime) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
         f"{PREFIX}workers",
-        "Workers by hardware class and the state that they reported; `silent` are those not heard of lately.",
+        "Workers by hardware class and state: what they reported, or `silent` or `deaf`.",
         labels=["hardware", "state"],
     )
     since = now - timedelta(seconds=settings.worker_silent_seconds)
-    tally = Tally((name, state if heard >= since else "silent") for name, state, heard in workers)
-    for (name, state), count in sorted(tally.items()):
-        family.add_metric([name, state], count)
+
+    def state(worker: Worker) -> str:
+        if worker.last_heartbeat < since:
+            return "silent"
+        return worker.state.value if worker.consuming else "deaf"
+
+    tally = Tally((worker.hardware, state(worker)) for worker in workers)
+    for (name, found), count in sorted(tally.items()):
+        family.add_metric([name, found], count)
     return family
+
+
+def _quarantine(session: Session) -> list[Metric]:
+    nodes = GaugeMetricFamily(
+        f"{PREFIX}nodes", "Grading nodes by the state that staff or a quarantine gave them.", labels=["state"]
+    )
+    numbers = dict(queries.nodes(session))
+    for state in NodeState:
+        nodes.add_metric([state.value], numbers.get(state, 0))
+    assignments = GaugeMetricFamily(
+        f"{PREFIX}assignments_quarantined",
+        "Assignments that are not graded, because grading them failed again and again.",
+        value=queries.quarantined(session),
+    )
+    return [nodes, assignments]
 
 
 def _build() -> GaugeMetricFamily:

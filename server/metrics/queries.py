@@ -6,7 +6,8 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from server.db.models import Attempt, Submission, Worker
+from server.db.models import Assignment, Attempt, Node, Submission, Worker
+from server.db.models.node import NodeState
 from server.grading.states import OPEN, AttemptState, SubmissionState
 
 
@@ -53,6 +54,17 @@ def expired_leases(session: Session) -> int:
     return session.scalar(
         select(func.count()).where(Attempt.state == AttemptState.LOST, Attempt.started.is_not(None))
     ) or 0  # fmt: skip
+
+
+def nodes(session: Session) -> Sequence[tuple[NodeState, int]]:
+    """(state, number) of nodes."""
+    rows = session.execute(select(Node.state, func.count()).group_by(Node.state))
+    return [(state, count) for state, count in rows]
+
+
+def quarantined(session: Session) -> int:
+    """Assignments that are in quarantine."""
+    return session.scalar(select(func.count()).where(Assignment.quarantined.is_not(None))) or 0
 
 
 def workers(session: Session) -> Sequence[Worker]:

@@ -28,9 +28,9 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, help="drawn anew if not given")
     parser.add_argument("--database", choices=[*DATABASES, "both"], default="both")
-    parser.add_argument("--students", type=int, default=16)
+    parser.add_argument("--students", type=int, default=12)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--pause", type=float, default=2.0, help="mean seconds between two acts")
+    parser.add_argument("--pause", type=float, default=3.0, help="mean seconds between two acts")
     parser.add_argument("--output", type=Path, help="write the result there (see benchmarks/)")
     parser.add_argument(
         "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"

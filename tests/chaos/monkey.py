@@ -14,12 +14,14 @@ from kombu.exceptions import OperationalError
 
 from grader.contract import GRADE_TASK, SERVER_QUEUE, STORE_TASK, grade_queue
 from tests.chaos.assignment import HARDWARE
-from tests.chaos.judge import stand_in
+from tests.chaos.judge import stand_in, start_time
 from tests.chaos.leftovers import judges, members
+from tests.chaos.plan import SANDBOXED
 from tests.chaos.stage import DISPATCHERS, Stage, signal_quietly
 from tests.chaos.students import FINAL, Log, Student
 
 SANDBOX_WAIT_SECONDS = 12.0
+POLL_SECONDS = 0.2
 REFUSED_SECONDS = 15.0
 """Long enough for a job to be done, and for two tries to store its Report (see `worker.RESEND_SECONDS`)."""
 OFTEN = ("kill worker", "kill judge", "kill sandbox")
@@ -114,7 +116,7 @@ class Monkey:
         while not (found := judges(self._stage.folder)):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(0.01)
+            time.sleep(0.05)
         return signal_quietly(self._random.choice(found))
 
     def _kill_sandbox(self) -> bool:
@@ -122,14 +124,12 @@ class Monkey:
         deadline = time.monotonic() + SANDBOX_WAIT_SECONDS
         while time.monotonic() < deadline:
             self._stage.watch()
-            time.sleep(0.02)
-            for line in self._witnessed()[-20:]:
-                if not line["kind"].startswith("real"):
+            time.sleep(POLL_SECONDS)
+            for line in self._witnessed()[-50:]:
+                if not line["kind"].startswith(SANDBOXED) or not _lives(line):
                     continue
+                time.sleep(self._random.uniform(0.0, 1.0))
                 inside = members(line["pid"], line["start"])
-                if inside:
-                    time.sleep(self._random.uniform(0.0, 1.0))
-                    inside = members(line["pid"], line["start"])
                 if inside and signal_quietly(self._random.choice(inside)):
                     self.hit.add(line["job"]["submission"])
                     return True
@@ -176,7 +176,7 @@ class Monkey:
             end = time.monotonic() + REFUSED_SECONDS
             while self._refusals(number) < 2 and time.monotonic() < end:
                 self._stage.watch()
-                time.sleep(0.1)
+                time.sleep(2 * POLL_SECONDS)
         finally:
             database.take_reports()
         return self._refusals(number) >= 2
@@ -185,7 +185,7 @@ class Monkey:
         """How often the dispatchers said that they could not store it."""
         text = re.compile(rf"chaos refuses report on {number}\b")
         lines = (line for name in DISPATCHERS for line in self._stage.log(name).splitlines())
-        return sum(text.search(line) is not None for line in lines)
+        return sum('"report not stored"' in line and text.search(line) is not None for line in lines)
 
     def _finished_attempt(self) -> dict[str, Any] | None:
         final = {
@@ -214,3 +214,11 @@ class Monkey:
 def witnessed(path: Path) -> list[dict[str, Any]]:
     """What the judges wrote down, oldest first."""
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _lives(line: dict[str, Any]) -> bool:
+    """Whether the judge that wrote the line still runs."""
+    try:
+        return bool(start_time(line["pid"]) == line["start"])
+    except OSError:
+        return False

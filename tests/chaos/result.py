@@ -9,21 +9,21 @@ from typing import Any
 from benchmarks import results_schema as schema
 from tests.chaos.run import Result
 
-COMMAND = "make chaos N=1000"
+COMMAND = "python -m tests.chaos --submissions 1000 --seed SEED --output benchmarks/results/chaos.json"
 
 
 def add(path: Path, results: Sequence[Result]) -> None:
     """Add the rows of one run to a results file, in place of those of the same seed and database."""
-    rows = [_row(result) for result in results]
-    ids = {row["id"] for row in rows}
     header = schema.header(COMMAND, _device())
+    rows = [_row(result, header["commit"]) for result in results]
+    ids = {row["id"] for row in rows}
     kept: list[dict[str, Any]] = []
     if path.exists():
         kept = [row.model_dump() for row in schema.read(path).rows if row.id not in ids]
     schema.write(path, schema.ResultsFile.model_validate({**header, "rows": [*kept, *rows]}))
 
 
-def _row(result: Result) -> dict[str, Any]:
+def _row(result: Result, commit: str) -> dict[str, Any]:
     outcome = result.outcome
     return {
         "id": f"seed-{result.seed}-{result.database}",
@@ -41,6 +41,7 @@ def _row(result: Result) -> dict[str, Any]:
         "acts": sum(result.acts.values()),
         **{f"acts_{name.replace(' ', '_')}": count for name, count in sorted(result.acts.items())},
         "seconds": round(result.seconds, 1),
+        "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -20,12 +20,13 @@ from tests.chaos.audit import Outcome, audit, read
 from tests.chaos.databases import Postgres, Sqlite
 from tests.chaos.leftovers import groups, processes
 from tests.chaos.monkey import Monkey, witnessed
+from tests.chaos.staff import Staff
 from tests.chaos.stage import Bundles, Stage, opened
 from tests.chaos.students import FINAL, Log, Student
 
 STUCK_SECONDS = 120.0
 """When, after the last death, nothing has become final for so long, the rest is stuck."""
-LAST_ACTS_SECONDS = 60.0
+LAST_ACTS_SECONDS = 120.0
 """How long, after all was handed in, acts that have not yet found a victim are tried."""
 NEARLY = 0.05
 """Share of all submissions that may be unfinished when the last acts begin."""
@@ -85,6 +86,7 @@ class _Run:
         self._log = log
         self._random = generator
         self._say = say
+        self._staff = Staff(stage.settings, log)
 
     def through(self, pause: float) -> None:
         """From the first hand-in to the last look."""
@@ -107,6 +109,7 @@ class _Run:
         self._read_everything()
         for student in self._students:
             student.close()
+        self._staff.close()
 
     def _disturb(self, pause: float) -> None:
         """Act while anything is to be done; then hand in more, as long as an act has found no victim."""
@@ -137,6 +140,7 @@ class _Run:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             self._stage.watch()
+            self._staff.look()
             time.sleep(min(TICK_SECONDS, left))
 
     def _settle(self) -> None:

@@ -20,7 +20,7 @@ from tests.chaos.assignment import COURSE
 from tests.chaos.plan import Work, filler
 
 FINAL = frozenset({"done", "cancelled", "grader_error"})
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 1.5
 PAGE = 200
 
 

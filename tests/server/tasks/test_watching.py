@@ -117,6 +117,8 @@ def test_a_known_sequence_is_counted_as_it_was(stage: "Stage", eventually: Calla
     assert value(found, "queue_oldest_seconds", hardware="cpu") == 0
     assert value(found, "workers", hardware="cpu", state="active") >= 1
     assert value(found, "broker_messages", queue="grade.cpu") == 0
+    assert value(found, "nodes", state="active") == 1
+    assert value(found, "nodes", state="quarantined") == value(found, "assignments_quarantined") == 0
     # Of a judge that died three times the node sends Reports too.
     assert value(found, "report_messages_total", outcome="stored") == stored + 3
     assert value(found, "report_messages_total", outcome="duplicate") == 1

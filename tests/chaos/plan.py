@@ -69,7 +69,7 @@ def draw(generator: random.Random, students: int, number: int, sandboxed: int) -
 
 def filler(generator: random.Random, student: int, number: int) -> Work:
     """One work more."""
-    kind = generator.choices(["slow", "pass", SANDBOXED], [5, 2, 2])[0]
+    kind = generator.choices(["slow", "pass", SANDBOXED], [6, 3, 1])[0]
     return _work(generator, student, kind, f"f{student}-{number}")
 
 

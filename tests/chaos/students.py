@@ -110,7 +110,7 @@ class Student:
             self.finished.set()
             while not (self.more.is_set() or self.enough.is_set()):
                 self.more.wait(LOOK_SECONDS)
-            while not self.enough.wait(self._random.uniform(0.5, 3.0)):
+            while not self.enough.wait(self._random.uniform(2.0, 8.0)):
                 work = filler(self._random, self.number, len(self.works))
                 self.works[work.nonce] = work
                 self.hand_in(work)

@@ -209,12 +209,20 @@ def of(pid: int, name: str) -> Group:
 
 @functools.cache
 def unenforced() -> frozenset[Limit]:
-    """Limits that no cgroup on this machine can hold, found by making a group and removing it."""
+    """Limits that no cgroup on this machine can hold, found by making a group and removing it.
+
+    GPU memory is among them wherever there is a GPU: neither the kernel nor a driver limits it by sandbox.
+    """
     group = create(Limits())
     enforced = frozenset() if group is None else group.enforced
     if group is not None:
         group.discard()
-    return frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU}) - enforced
+    return (frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU}) - enforced) | of_gpus()
+
+
+def of_gpus() -> frozenset[Limit]:
+    """What cannot be limited on a machine with a GPU."""
+    return frozenset({Limit.GPU_MEMORY}) if Path("/dev/nvidiactl").exists() else frozenset()
 
 
 @functools.lru_cache(maxsize=1)

@@ -82,7 +82,14 @@ class DockerBackend:
 
     def unenforced(self) -> frozenset[Limit]:
         """Limits that the daemon cannot hold on this machine, as it says itself."""
-        info = engine.connect().info()
+        return self._unenforced | cgroup.of_gpus()
+
+    @functools.cached_property
+    def _unenforced(self) -> frozenset[Limit]:
+        try:
+            info = engine.connect().info()
+        except SandboxError:  # Nothing can be confirmed, and nothing runs.
+            info = {}
         named = {Limit.MEMORY: "MemoryLimit", Limit.PROCESSES: "PidsLimit"}
         return frozenset(limit for limit, key in named.items() if not info.get(key))
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from grader.sandbox.base import SandboxError
 
 _TIMEOUT_SECONDS = 60.0
 _LOG_CHARS = 2000
+_DEFAULT_HOST = "unix:///var/run/docker.sock"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class Engine:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+
+    def close(self) -> None:
+        """End the connection."""
+        self._client.close()
 
     def create(self, name: str, configuration: Mapping[str, Any]) -> str:
         """Make a container and return its id."""
@@ -101,18 +107,32 @@ def connect() -> Engine:
     return _connect(os.getpid())
 
 
+def disconnect() -> None:
+    """Forget the connection: the next caller makes a new one, with the environment as it is then."""
+    if _connect.cache_info().currsize:
+        connect().close()
+    _connect.cache_clear()
+
+
 @functools.lru_cache(maxsize=1)
 def _connect(_pid: int) -> Engine:
     try:
         sdk = _sdk()
     except ImportError:
         raise SandboxError("the docker package is not installed: pip install 'solmark[docker]'") from None
-    try:
-        client = sdk.APIClient(
-            base_url=os.environ.get("DOCKER_HOST"), version="auto", timeout=_TIMEOUT_SECONDS
+    host = os.environ.get("DOCKER_HOST") or _DEFAULT_HOST
+    if not host.startswith("unix://"):
+        raise SandboxError(
+            f"the judge needs the Docker daemon of its own machine, and not {host} (DOCKER_HOST)"
         )
-    except _errors().DockerException as error:
-        raise SandboxError(f"no Docker daemon answers ({_first_line(error)}): start dockerd") from error
+    try:
+        with socket.socket(socket.AF_UNIX) as trial:
+            trial.connect(host.removeprefix("unix://"))
+        client = sdk.APIClient(base_url=host, version="auto", timeout=_TIMEOUT_SECONDS)
+    except (OSError, _errors().DockerException) as error:
+        raise SandboxError(
+            f"no Docker daemon answers at {host} ({_first_line(error)}): start dockerd"
+        ) from error
     return Engine(client)
 
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from server import faults
 from server.errors import BodyTooLarge, Conflict, DomainError, Invalid, Unavailable, error_body
 
 RenderError = Callable[[Request, int, dict[str, Any]], Response]
@@ -39,7 +40,7 @@ def answer(request: Request, error: Exception) -> Response:
         case DomainError():
             return _respond(request, error.status, error.body(), error.headers)
         case RequestValidationError():
-            return _respond(request, 422, _validation_body(error), {})
+            return _respond(request, 422, faults.body(error.errors()), {})
         case HTTPException(status_code=413):
             return answer(request, BodyTooLarge(limit=str(error.detail)))
         case HTTPException():
@@ -78,23 +79,3 @@ def _respond(request: Request, status: int, body: dict[str, Any], headers: Mappi
         response = JSONResponse(body, status)
     response.headers.update(headers)
     return response
-
-
-def _readable(text: str) -> str:
-    """The text with what no answer can carry replaced: a key that was sent may hold anything."""
-    return text.encode("utf-8", "replace").decode()[:500]
-
-
-def _validation_body(error: RequestValidationError) -> dict[str, Any]:
-    # Values are not repeated: one of them may be a password.
-    fields = [
-        {"field": _readable(".".join(map(str, fault["loc"]))), "message": _readable(str(fault["msg"]))}
-        for fault in error.errors()[:20]
-    ]
-    first = fields[0] if fields else {"field": "body", "message": "invalid"}
-    return error_body(
-        "invalid",
-        f"{first['field']}: {first['message']}",
-        f"请求中的值无效：{first['field']}",
-        {"fields": fields},
-    )

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 Item = TypeVar("Item")
+Row = TypeVar("Row")
 MAX_ID = (1 << 31) - 1
 """Largest id that the database's integers hold."""
 YEARS = range(2000, 2201)
@@ -89,6 +90,12 @@ class Items(BaseModel, Generic[Item]):
 
     items: Sequence[Item]
     next: int | None = None
+
+
+def cut(rows: Sequence[Row], after: int, limit: int) -> tuple[Sequence[Row], int | None]:
+    """One page of a list that is at hand as a whole, and the cursor of the next: a position in the list."""
+    end = after + limit
+    return rows[after:end], end if end < len(rows) else None
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {

@@ -25,7 +25,7 @@ def command(
     errors, console = Console(stderr=True), Console()
     with session(errors) as client:
         path = f"courses/{client.course(course)}/assignments/{assignment.strip('/')}/board"
-        board = client.get(path, hardware=hardware)
+        board = client.pages(path, "entries", hardware=hardware)
     if as_json:
         typer.echo(json.dumps(board, ensure_ascii=False, indent=2))
         return

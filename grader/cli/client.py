@@ -20,6 +20,8 @@ VERSION_HEADER = "X-Solmark-Version"
 ALIVE = "alive"
 """Name of what `follow` yields for a comment of the stream."""
 FINAL_STATES = frozenset({"done", "cancelled", "grader_error"})
+PAGE = 200
+"""Most entries that the server gives at once."""
 READ_SECONDS = 40.0
 """A stream silent for longer is taken as lost: the server sends a comment every 15 s."""
 GIVE_UP_SECONDS = 600.0
@@ -83,6 +85,14 @@ class Client:
             "GET", path, params={key: value for key, value in query.items() if value is not None}
         )
 
+    def pages(self, path: str, key: str = "items", **query: str | int | None) -> Any:
+        """JSON of a GET whose list under `key` goes on over pages: the first, with the entries of all."""
+        found = page = self.get(path, limit=PAGE, **query)
+        while page.get("next") is not None:
+            page = self.get(path, limit=PAGE, after=page["next"], **query)
+            found[key] += page[key]
+        return {name: value for name, value in found.items() if name != "next"}
+
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, files: Any = None) -> Any:
         """JSON of a POST, with a JSON body or (with `files`) as a multipart form."""
         return self._json("POST", path, **({"data": body, "files": files} if files else {"json": body}))
@@ -91,7 +101,7 @@ class Client:
         """The course meant: the one given, else the only one that the user is in."""
         if given:
             return given
-        courses = [entry["slug"] for entry in self.get("courses")["items"]]
+        courses = [entry["slug"] for entry in self.pages("courses")["items"]]
         if len(courses) == 1:
             return str(courses[0])
         if not courses:

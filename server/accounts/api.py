@@ -5,7 +5,16 @@ from starlette.requests import Request
 
 from grader.contract import VERSION as CONTRACT_VERSION
 from server import security
-from server.access import AnyCaller, AppSettings, CurrentUser, Db, MaybeCaller, StaffUser, client_address
+from server.access import (
+    AnyCaller,
+    AppSettings,
+    CurrentUser,
+    Db,
+    MaybeCaller,
+    Paging,
+    StaffUser,
+    client_address,
+)
 from server.accounts import service
 from server.accounts.schemas import (
     LoginBody,
@@ -86,9 +95,11 @@ def create_token(
 
 
 @router.get("/tokens")
-def tokens(session: Db, user: CurrentUser) -> Items[TokenOut]:
+def tokens(session: Db, user: CurrentUser, page: Paging) -> Items[TokenOut]:
     """The caller's tokens, newest first."""
-    return Items(items=[TokenOut.model_validate(token) for token in service.tokens(session, user)])
+    rows = service.tokens(session, user, before=page.after or None, limit=page.limit)
+    after = rows[-1].id if len(rows) == page.limit else None
+    return Items(items=[TokenOut.model_validate(row) for row in rows], next=after)
 
 
 @router.delete("/tokens/{token_id}", status_code=204)

@@ -65,13 +65,21 @@ def touch_token(session: Session, token_id: int, now: datetime) -> None:
     session.execute(update(ApiToken).where(ApiToken.id == token_id).values(last_used=now))
 
 
-def tokens_of(session: Session, user: User) -> Sequence[ApiToken]:
-    """All tokens of a user that were not revoked, newest first."""
-    return session.scalars(
-        select(ApiToken)
-        .where(ApiToken.user_id == user.id, ApiToken.revoked.is_(None))
-        .order_by(ApiToken.id.desc())
-    ).all()
+def tokens_of(session: Session, user: User, *, before: int | None, limit: int) -> Sequence[ApiToken]:
+    """Tokens of a user that were not revoked, newest first, of ids below `before`."""
+    statement = select(ApiToken).where(ApiToken.user_id == user.id, ApiToken.revoked.is_(None))
+    if before is not None:
+        statement = statement.where(ApiToken.id < before)
+    return session.scalars(statement.order_by(ApiToken.id.desc()).limit(limit)).all()
+
+
+def token_of(session: Session, user: User, token_id: int) -> ApiToken | None:
+    """One of the user's tokens, unless it was revoked."""
+    return session.scalar(
+        select(ApiToken).where(
+            ApiToken.id == token_id, ApiToken.user_id == user.id, ApiToken.revoked.is_(None)
+        )
+    )
 
 
 def revoke_token(session: Session, user: User, token_id: int, now: datetime) -> bool:

@@ -185,10 +185,10 @@ def bounded_expiry(wanted: datetime | None, parent: ApiToken) -> datetime | None
 
 def token_scopes(session: Session, user: User, token_id: int) -> Sequence[Scope]:
     """What one of the user's tokens may do; raises `NotFound`."""
-    for token in queries.tokens_of(session, user):
-        if token.id == token_id:
-            return [scope for scope in SCOPES if scope in token.scopes]
-    raise NotFound(what="token")
+    token = queries.token_of(session, user, token_id)
+    if token is None:
+        raise NotFound(what="token")
+    return [scope for scope in SCOPES if scope in token.scopes]
 
 
 def token_user(session: Session, secret: str, *, now: datetime | None = None) -> tuple[User, ApiToken] | None:
@@ -208,9 +208,9 @@ def touch_token(session: Session, token: ApiToken, *, now: datetime | None = Non
     queries.touch_token(session, token.id, now or utc_now())
 
 
-def tokens(session: Session, user: User) -> Sequence[ApiToken]:
-    """The user's tokens that were not revoked, newest first."""
-    return queries.tokens_of(session, user)
+def tokens(session: Session, user: User, *, before: int | None = None, limit: int = 50) -> Sequence[ApiToken]:
+    """The user's tokens that were not revoked, newest first, of ids below `before`."""
+    return queries.tokens_of(session, user, before=before, limit=limit)
 
 
 def revoke_token(session: Session, user: User, token_id: int, *, now: datetime | None = None) -> None:

@@ -24,7 +24,7 @@ from server.courses.service import UNSET, AssignmentView
 from server.db.models import AssignmentVersion, Course
 from server.db.models.course import Role
 from server.errors import BodyTooLarge, Forbidden, NotFound
-from server.schemas import Items, Moment
+from server.schemas import Items, Moment, cut
 
 MAX_MANIFEST = 4 << 20
 router = APIRouter(prefix="/api/v1/courses", tags=["courses"])
@@ -50,9 +50,10 @@ VisibleAssignment = Annotated[AssignmentView, Depends(_assignment)]
 
 
 @router.get("")
-def courses(session: Db, user: CurrentUser) -> Items[CourseOut]:
+def courses(session: Db, user: CurrentUser, page: Paging) -> Items[CourseOut]:
     """The caller's courses, newest first."""
-    return Items(items=[CourseOut.of(course, role) for course, role in service.courses_of(session, user)])
+    rows, after = cut(service.courses_of(session, user), page.after, page.limit)
+    return Items(items=[CourseOut.of(course, role) for course, role in rows], next=after)
 
 
 @router.post("", status_code=201)
@@ -107,11 +108,11 @@ def audit(slug: str, session: Db, user: StaffUser, page: Paging) -> Items[AuditO
 
 
 @router.get("/{slug}/assignments")
-def assignments(slug: str, session: Db, user: CurrentUser) -> Items[AssignmentOut]:
+def assignments(slug: str, session: Db, user: CurrentUser, page: Paging) -> Items[AssignmentOut]:
     """The assignments of a course, by name."""
     found, role = service.visible_course(session, slug, user)
-    views = service.assignments(session, found, staff=role.is_staff)
-    return Items(items=[AssignmentOut.of(view) for view in views])
+    views, after = cut(service.assignments(session, found, staff=role.is_staff), page.after, page.limit)
+    return Items(items=[AssignmentOut.of(view) for view in views], next=after)
 
 
 @router.get(_ONE)
@@ -147,10 +148,12 @@ def set_dates(body: DatesBody, found: StaffAssignment, session: Db, user: StaffU
 
 
 @router.get(f"{_ONE}/versions")
-def versions(found: StaffAssignment, session: Db) -> Items[VersionOut]:
-    """All versions of an assignment, newest first (admins of the course)."""
+def versions(found: StaffAssignment, session: Db, page: Paging) -> Items[VersionOut]:
+    """The versions of an assignment, newest first (admins of the course)."""
     _, view = found
-    return Items(items=[VersionOut.of(version) for version in service.versions(session, view.assignment)])
+    rows = service.versions(session, view.assignment, before=page.after or None, limit=page.limit)
+    after = rows[-1].id if len(rows) == page.limit else None
+    return Items(items=[VersionOut.of(row) for row in rows], next=after)
 
 
 @router.post(f"{_ONE}/versions/{{digest}}/current")

@@ -117,13 +117,14 @@ def version(session: Session, assignment: Assignment, digest: str) -> Assignment
     )
 
 
-def versions(session: Session, assignment: Assignment) -> Sequence[AssignmentVersion]:
-    """All versions, newest first."""
-    return session.scalars(
-        select(AssignmentVersion)
-        .where(AssignmentVersion.assignment_id == assignment.id)
-        .order_by(AssignmentVersion.id.desc())
-    ).all()
+def versions(
+    session: Session, assignment: Assignment, *, before: int | None, limit: int
+) -> Sequence[AssignmentVersion]:
+    """Versions, newest first, of ids below `before`."""
+    statement = select(AssignmentVersion).where(AssignmentVersion.assignment_id == assignment.id)
+    if before is not None:
+        statement = statement.where(AssignmentVersion.id < before)
+    return session.scalars(statement.order_by(AssignmentVersion.id.desc()).limit(limit)).all()
 
 
 def clear_current(session: Session, assignment: Assignment) -> None:

@@ -359,9 +359,11 @@ def set_dates(
         )
 
 
-def versions(session: Session, assignment: Assignment) -> Sequence[AssignmentVersion]:
-    """All versions of an assignment, newest first."""
-    return queries.versions(session, assignment)
+def versions(
+    session: Session, assignment: Assignment, *, before: int | None = None, limit: int = 50
+) -> Sequence[AssignmentVersion]:
+    """Versions of an assignment, newest first, of ids below `before`."""
+    return queries.versions(session, assignment, before=before, limit=limit)
 
 
 def get_version(session: Session, assignment: Assignment, digest: str) -> AssignmentVersion:

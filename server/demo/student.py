@@ -125,7 +125,7 @@ class Student:
 def board(url: str, assignment: str) -> dict[str, Any]:
     """The public board, as anybody may read it."""
     with httpx.Client(base_url=f"{url}/api/v1/", timeout=30.0) as client:
-        return _json(client.get(f"courses/{COURSE}/assignments/{assignment}/board"))
+        return _json(client.get(f"courses/{COURSE}/assignments/{assignment}/board", params={"limit": PAGE}))
 
 
 def _json(response: httpx.Response) -> dict[str, Any]:

@@ -1,17 +1,15 @@
-"""HTTP for grading nodes, and the staff's view of them. A node's token opens nothing but its own jobs."""
+"""HTTP for grading nodes. A node's token opens nothing but its own jobs. What staff do is in `staff_api`."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 
-from server.access import AppSettings, Blobs, CurrentNode, Db, StaffUser
+from server.access import AppSettings, Blobs, CurrentNode, Db
 from server.db.models import Attempt
 from server.db.models.node import NodeState
-from server.errors import Forbidden
-from server.grading import service
-from server.grading.schemas import ClaimBody, ClaimOut, HeartbeatBody, HeartbeatOut, WorkerOut
+from server.grading import service, staff_api
+from server.grading.schemas import ClaimBody, ClaimOut, HeartbeatBody, HeartbeatOut
 from server.logging import note
-from server.schemas import Items
 
 AttemptToken = Annotated[str, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
 MaybeAttemptToken = Annotated[str | None, Header(alias="X-Solmark-Attempt", min_length=16, max_length=128)]
@@ -74,6 +72,8 @@ def heartbeat(
         devices=body.devices,
         state=NodeState(body.state),
         versions=body.versions,
+        health=body.health.model_dump(),
+        consuming=body.consuming,
         token=token,
     )
     return HeartbeatOut(state=answer.state, cancelled=answer.cancelled)
@@ -106,26 +106,5 @@ def store_log(
     service.store_log(session, blobs, attempt, sha256, content)
 
 
-@router.get("/api/v1/workers", tags=["nodes"])
-def workers(session: Db, user: StaffUser) -> Items[WorkerOut]:
-    """All workers (admins of the site)."""
-    if not user.site_admin:
-        raise Forbidden(needs="admin of the site", needs_zh="网站管理员")
-    return Items(
-        items=[
-            WorkerOut(
-                node=worker.node.name,
-                node_state=worker.node.state,
-                name=worker.name,
-                hardware=worker.hardware,
-                devices=worker.devices,
-                state=worker.state,
-                last_heartbeat=worker.last_heartbeat,
-                versions=worker.versions,
-            )
-            for worker in service.workers(session)
-        ]
-    )
-
-
 router.include_router(_internal)
+router.include_router(staff_api.router)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from server.access import Db, MaybeUser
+from server.access import Db, MaybeUser, Paging
 from server.leaderboard import service
 from server.leaderboard.schemas import BoardOut
 
@@ -18,10 +18,11 @@ def board(
     assignment: str,
     session: Db,
     user: MaybeUser,
+    page: Paging,
     version: Annotated[str | None, Query(pattern=r"^[0-9a-f]{64}$")] = None,
     hardware: Annotated[str | None, Query(max_length=32)] = None,
 ) -> BoardOut:
     """A board, ranked by the pessimistic end of each interval; open to everybody where the course says so."""
     course = service.visible_course(session, slug, user)
     found = service.board(session, course, f"{track}/{assignment}", digest=version, hardware=hardware)
-    return BoardOut.of(found, course.slug)
+    return BoardOut.of(found, course.slug, after=page.after, limit=page.limit)

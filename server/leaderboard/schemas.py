@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from server.leaderboard.service import Board
+from server.schemas import cut
 
 
 class EntryOut(BaseModel):
@@ -42,11 +43,15 @@ class BoardOut(BaseModel):
     devices: int
     targets: list[TargetOut]
     entries: list[EntryOut]
+    next: int | None
+    """As in other lists: `after` of the next page. The cursor is a place on the board."""
 
     @classmethod
-    def of(cls, board: Board, course: str) -> "BoardOut":
-        """From the board."""
+    def of(cls, board: Board, course: str, *, after: int, limit: int) -> "BoardOut":
+        """One page of the board."""
+        entries, following = cut(board.entries, after, limit)
         return cls(
+            next=following,
             course=course,
             assignment=board.assignment.name,
             version=board.version.digest,
@@ -69,6 +74,6 @@ class BoardOut(BaseModel):
                     submitted=entry.submitted,
                     submission=entry.submission,
                 )
-                for entry in board.entries
+                for entry in entries
             ],
         )

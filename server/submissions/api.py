@@ -10,7 +10,7 @@ from server.db.models import Submission
 from server.errors import Forbidden, NotFound
 from server.grading import service as grading
 from server.logging import note
-from server.schemas import Items
+from server.schemas import Items, cut
 from server.submissions import service
 from server.submissions.schemas import AttemptOut, QuotaOut, SubmissionOut
 from server.submissions.uploads import DOCUMENTED, Uploaded
@@ -123,12 +123,12 @@ def report(found: Own, session: Db, user: CurrentUser) -> dict[str, Any]:
 
 
 @router.get(f"{_ONE}/attempts")
-def attempts(found: Own, session: Db, user: StaffUser) -> Items[AttemptOut]:
-    """All attempts at grading (staff)."""
+def attempts(found: Own, session: Db, user: StaffUser, page: Paging) -> Items[AttemptOut]:
+    """The attempts at grading, in order (staff)."""
     if not service.viewer_is_staff(session, found, user):
         raise Forbidden(needs="staff of the course", needs_zh="该课程的教学人员")
-    rows = grading.attempts(session, found)
-    return Items(items=[AttemptOut.model_validate(row, from_attributes=True) for row in rows])
+    rows, after = cut(grading.attempts(session, found), page.after, page.limit)
+    return Items(items=[AttemptOut.model_validate(row, from_attributes=True) for row in rows], next=after)
 
 
 @router.post(f"{_ONE}/cancel")

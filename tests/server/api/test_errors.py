@@ -18,7 +18,7 @@ from server.db.session import Database
 Headers = Callable[..., dict[str, str]]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 _PARAMETERS = {"token_id": "999999", "sha256": "0" * 64, "digest": "0" * 64}
-_PUBLIC = {"/healthz", "/readyz", "/api/v1/version"}
+_PUBLIC = {"/healthz", "/readyz", "/metrics", "/api/v1/version"}
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -189,10 +189,42 @@ def test_a_database_that_is_away_is_503(client: httpx.Client, app: FastAPI) -> N
     assert client.get("/readyz").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "found"),
+    [
+        ("GET", "/api/v1/tokens?limit=0", None, "不得小于 1"),
+        ("GET", "/api/v1/tokens?limit=x", None, "须为整数"),
+        ("POST", "/api/v1/tokens", {}, "缺少这个字段"),
+        ("POST", "/api/v1/tokens", {"name": ""}, "至少 1 个字符"),
+        ("POST", "/api/v1/tokens", {"name": "x" * 65}, "最多 64 个字符"),
+        ("POST", "/api/v1/tokens", {"name": "x", "scopes": ["root"]}, "须为 'read'、'submit'、'staff' 之一"),
+        ("POST", "/api/v1/tokens", {"name": "x", "scopes": []}, "至少 1 项"),
+        ("POST", "/api/v1/tokens", {"name": "x", "no": 1}, "没有这个字段"),
+        ("POST", "/api/v1/tokens", {"name": "x\0"}, "须为不含 NUL"),
+        ("POST", "/api/v1/tokens", {"name": "x", "expires": "soon"}, "须为带时区的时间"),
+        ("POST", "/api/v1/tokens", {"name": "x", "expires": "2026-11-30T00:00:00"}, "须带时区"),
+        ("POST", "/api/v1/tokens", {"name": "x", "expires": "1999-11-30T00:00:00Z"}, "2000 年至 2200 年"),
+        ("POST", "/api/v1/tokens", [], "须为对象"),
+        ("POST", "/api/v1/users", {"login": 7, "name": "x", "email": "x"}, "须为文本"),
+    ],
+)
+def test_an_invalid_value_is_explained_in_both_languages(
+    client: httpx.Client, token: Headers, method: str, path: str, sent: Any, found: str
+) -> None:
+    answer = client.request(method, path, json=sent, headers=token("admin"))
+    assert answer.status_code == 422
+    error = answer.json()["error"]
+    assert found in error["message_zh"]
+    for fault in error["details"]["fields"]:
+        assert fault["message"]
+        assert re.search(r"[\u4e00-\u9fff]", fault["message_zh"])
+        assert not re.search(r"[a-z]{3,} [a-z]{2,}", fault["message_zh"]), "no English sentence"
+
+
 def test_openapi_documents_the_error_shape(app: FastAPI) -> None:
     document = app.openapi()
     for method, path, operation in _routes(app):
-        if path in {"/healthz", "/readyz"}:
+        if path in {"/healthz", "/readyz", "/metrics"}:
             continue
         default = operation["responses"]["default"]["content"]["application/json"]["schema"]
         assert default == {"$ref": "#/components/schemas/ErrorDocument"}, (method, path)

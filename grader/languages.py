@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, Language, Text
@@ -24,6 +24,8 @@ MAX_PARSED = 64 << 10
 """Bytes of Python that are parsed to look for imports: a MiB would take seconds where others wait."""
 _LIBRARIES = frozenset({"torch", "triton", "numpy"}) | sys.stdlib_module_names
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+"""Names that Windows gives to devices, whatever the suffix: the staff's machine may be one."""
 _TRITON_LINE = re.compile(rb"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
 
 
@@ -49,6 +51,7 @@ def check(files: Mapping[str, bytes], *, entry: str = "solve") -> None:
         raise FilesError(text("too_large", size=size, limit=MAX_FILE_BYTES))
     for name, data in files.items():
         _check_file(name, data, entry)
+    _check_letters(files)
 
 
 def detect(
@@ -101,6 +104,8 @@ def _check_file(name: str, data: bytes, entry: str) -> None:
     shown = line(name, 128)
     if not _NAME.fullmatch(name):
         raise FilesError(text("bad_name", name=shown))
+    if name.partition(".")[0].lower() in _DEVICES:
+        raise FilesError(text("reserved_name", name=name))
     suffix = PurePosixPath(name).suffix
     if suffix not in SUFFIX.values() and suffix not in OTHER_SUFFIXES:
         raise FilesError(text("wrong_suffix", name=shown, suffix=suffix))
@@ -117,6 +122,15 @@ def _check_file(name: str, data: bytes, entry: str) -> None:
         raise FilesError(text("nul_byte", name=shown, position=content.index("\0")))
     if suffix in SUFFIX.values() and not content.strip() and PurePosixPath(name).stem != "__init__":
         raise FilesError(text("empty_file", name=shown, entry=entry))
+
+
+def _check_letters(names: Iterable[str]) -> None:
+    """Raise FilesError where two names are one on a system that does not tell upper from lower case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise FilesError(text("same_letters", name=name, other=other))
 
 
 def _entry(files: Mapping[str, bytes], override: Language | None) -> str:

@@ -105,6 +105,60 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{name} holds a NUL byte (byte {position}): it is no source code.",
         "{name} 含有 NUL 字节（第 {position} 字节）：它不是源代码。",
     ),
+    "repeated_name": (
+        "Two files are called {name}: rename one.",
+        "有两个文件同名（{name}）：请重命名其中一个。",
+    ),
+    "same_letters": (
+        (
+            "{name} and {other} differ in upper and lower case only: on many systems one would replace the "
+            "other. Rename one."
+        ),
+        "{name} 与 {other} 仅大小写不同：在许多系统上会相互覆盖。请重命名其中一个。",
+    ),
+    "reserved_name": (
+        "{name}: some systems keep this name for a device. Give it another name.",
+        "{name}：某些系统将此名称保留给设备。请换一个名字。",
+    ),
+    "archive_damaged": (
+        (
+            "{name} cannot be unpacked: it is damaged, not the archive that its name says, or packed in a way "
+            "that is not read here. Pack the files again as a plain zip, tar or tar.gz."
+        ),
+        "无法解开 {name}：文件已损坏、与其名称不符，或打包方式不受支持。请重新打包为普通的 zip、tar 或 tar.gz。",
+    ),
+    "archive_special": (
+        "{name} holds {member}, which is {what}. Only plain files are taken.",
+        "{name} 中的 {member} 是{what}。只接受普通文件。",
+    ),
+    "archive_folders": (
+        (
+            "{name} holds {member}: the files of an archive must lie side by side, at most in one folder. Pack "
+            "them without further folders."
+        ),
+        "{name} 中有 {member}：压缩包中的文件须并列存放，最多位于一个文件夹内。请去掉其他文件夹后重新打包。",
+    ),
+    "archive_repeats": (
+        "{name} holds {member} twice. Pack the files again.",
+        "{name} 中 {member} 出现了两次。请重新打包。",
+    ),
+    "archive_entries": (
+        "{name} has more than {limit} entries. Pack your source files only.",
+        "{name} 的条目超过 {limit} 个。请只打包源文件。",
+    ),
+    "archive_too_large": (
+        "{name} has more than {limit} bytes. Pack source code only, no data and no build products.",
+        "{name} 超过 {limit} 字节。请只打包源代码，不要包含数据或构建产物。",
+    ),
+    "archive_ratio": (
+        "{name} unpacks to more than {limit} times its size, which source code does not. Hand in the files themselves.",
+        "{name} 解压后超过其大小的 {limit} 倍，源代码不会如此。请直接提交文件。",
+    ),
+    "archive_encrypted": (
+        "{name} is encrypted. Pack the files without a password.",
+        "{name} 已加密。请不设密码重新打包。",
+    ),
+    "archive_empty": ("{name} holds no file.", "{name} 中没有文件。"),
     "no_entry": (
         (
             "None of the files is the entry. Name it `solution.py`, `solution.cpp` or `solution.cu`, or hand in "
@@ -388,11 +442,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     "scattered": (
         (
             "The times scatter: half the width of their interval is {width} after {rounds} rounds, where {target} "
-            "is asked for, and measuring again did not help. The machine was disturbed, or the code's own time "
-            "varies much from call to call."
+            "is asked for. The machine was disturbed, or the code's own time varies much from call to call."
         ),
         (
-            "时间波动过大：{rounds} 轮后区间半宽仍为 {width}，要求为 {target}，重新测量也无改善。"
+            "时间波动过大：{rounds} 轮后区间半宽仍为 {width}，要求为 {target}。"
             "可能是机器受到干扰，也可能是代码每次调用的时间差异很大。"
         ),
     ),
@@ -402,6 +455,13 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
             "calls. The staff will look at it."
         ),
         "这个时间低于硬件的物理极限，说明部分工作没有在调用之内完成。课程人员会查看。",
+    ),
+    "stale_ceiling": (
+        (
+            "The times lay below what this machine could do when it was calibrated, and it can do better now: it "
+            "was busy then. Its calibration has been raised; grade once more. This is not your fault."
+        ),
+        "时间低于校准时测得的机器极限，而机器现在确实更快：校准时机器正忙。校准值已更新，请再评测一次。这不是你的问题。",
     ),
     "outside_clock": (
         (

@@ -21,6 +21,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from grader import upload
 from grader.assignment import Assignment, AssignmentError, available, find, load
 from grader.cli import exit_codes, report_view, signals
 from grader.cli.language import current, pick, say
@@ -38,6 +39,7 @@ from grader.contract import (
     Target,
 )
 from grader.judge.messages import clean
+from grader.languages import FilesError
 from grader.messages import text as sentence
 
 LOCAL_LEASE_SECONDS = 3600.0
@@ -69,7 +71,7 @@ def command(
         raise _usage(
             errors, f"--hardware {hardware[:80]!r}: " + pick("no hardware class", "没有这个硬件类别")
         )
-    contents = _read(files, errors)
+    contents = _unpack(_read(files, errors), errors)
     folder = _assignment(assignment, errors)
     seed_bytes = _seed(seed, errors)
     job = _job(folder, contents, mode, language, hardware)
@@ -110,9 +112,18 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
         if path.name in contents:
             raise _usage(errors, f"{path.name}: " + pick("given twice", "出现了两次"))
         contents[path.name] = data
-    if len(contents) > MAX_FILES:
-        raise _usage(errors, pick(f"At most {MAX_FILES} files are taken.", f"最多接受 {MAX_FILES} 个文件。"))
     return contents
+
+
+def _unpack(contents: dict[str, bytes], errors: Console) -> dict[str, bytes]:
+    """The files of archives in place of these; other rules are the grader's, whose verdict says them."""
+    try:
+        unpacked = upload.expand(contents)
+    except FilesError as error:
+        raise _usage(errors, say(error.text)) from error
+    if len(unpacked) > MAX_FILES:
+        raise _usage(errors, pick(f"At most {MAX_FILES} files are taken.", f"最多接受 {MAX_FILES} 个文件。"))
+    return unpacked
 
 
 def _encodable(name: str) -> bool:

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from grader import upload
 from grader.cli import exit_codes, submission_view
 from grader.cli.client import session
 from grader.cli.language import pick, say
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, OFFERED_MODES, Language, Mode
+from grader.languages import FilesError
 from grader.messages import text as sentence
 
 
@@ -73,6 +75,11 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
             fault = f"{path}: {error.strerror}"
         if fault:
             break
+    if not fault:
+        try:
+            contents = upload.expand(contents)
+        except FilesError as error:
+            fault = say(error.text)
     total = sum(map(len, contents.values()))
     if not fault and total > MAX_FILE_BYTES:
         fault = pick(

@@ -3,9 +3,20 @@
 import hashlib
 from collections.abc import Mapping
 
-from grader import languages
+from grader import languages, upload
 from grader.contract import MAX_FILE_BYTES, Language
 from server.errors import FilesRefused, FilesTooLarge
+
+
+def unpack(files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """The same files, and in place of every archive the files in it. Raises `FilesRefused`.
+
+    It happens in memory: nothing is written before all of it is known to be plain files with plain names.
+    """
+    try:
+        return upload.expand(files)
+    except languages.FilesError as error:
+        raise _refused(error) from error
 
 
 def check(files: Mapping[str, bytes], language: Language | None, entry: str) -> tuple[Language, str]:
@@ -19,7 +30,7 @@ def check(files: Mapping[str, bytes], language: Language | None, entry: str) -> 
     try:
         return languages.detect(files, language, entry=entry)
     except languages.FilesError as error:
-        raise FilesRefused(rule=error.text.code, why=error.text.en, why_zh=error.text.zh) from error
+        raise _refused(error) from error
 
 
 def refuse_repeated(name: str) -> FilesRefused:
@@ -29,6 +40,10 @@ def refuse_repeated(name: str) -> FilesRefused:
         why=f"Two files are called {name!r}: rename one.",
         why_zh=f"有两个文件同名（{name!r}），请重命名其中一个。",
     )
+
+
+def _refused(error: languages.FilesError) -> FilesRefused:
+    return FilesRefused(rule=error.text.code, why=error.text.en, why_zh=error.text.zh)
 
 
 def content_digest(files: Mapping[str, bytes], language: Language) -> str:

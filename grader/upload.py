@@ -1,0 +1,224 @@
+"""What somebody hands in, as plain files by name: archives (zip, tar, tar.gz) are taken apart in memory.
+
+Nothing is written and no link is followed, because nothing but the bytes of plain files is ever looked at.
+The files of an archive may lie in one folder that holds them all, as most tools pack them; its name is dropped.
+Every limit is checked before what it bounds is unpacked.
+"""
+
+import io
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from grader.contract import MAX_FILE_BYTES
+from grader.judge.messages import line
+from grader.languages import FilesError
+from grader.messages import text
+
+MAX_ENTRIES = 1000
+"""Files, folders and what packers add of their own, in one archive."""
+MAX_ARCHIVE_BYTES = MAX_FILE_BYTES + MAX_ENTRIES * 1536 + tarfile.RECORDSIZE
+"""Of an archive as it is sent, and of a tar inside a tar.gz: the files, and the headers of a tar."""
+MAX_RATIO = 100
+"""Unpacked size over packed size: source code does not reach a third of it."""
+_SMALL_BYTES = 64 << 10
+"""Below this size no ratio is asked for."""
+
+_BLOCK = tarfile.BLOCKSIZE
+_LINK = ("a link", "链接")
+_SPECIAL = ("a device, a pipe or a sparse file", "设备、管道或稀疏文件")
+_IGNORED = {"mtime", "atime", "ctime", "uid", "gid", "uname", "gname", "comment"}
+"""Keys of pax headers that say nothing about name or content."""
+_IGNORED_VENDORS = ("LIBARCHIVE.", "SCHILY.")
+
+_Member = tuple[str, Callable[[int], bytes]]
+"""Path inside the archive, and a function that gives its content: at most so many bytes, and one more."""
+
+
+class _DamagedError(ValueError):
+    """The archive is not what its name says, or has parts that are not read."""
+
+
+def expand(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The same files, and in place of every archive the files in it. Raises FilesError.
+
+    Names and contents are not looked at: that is for `languages.check`.
+    """
+    found: dict[str, bytes] = {}
+    for name, data in files.items():
+        reader = _reader(name)
+        for inner, content in ({name: data} if reader is None else _unpack(name, data, reader)).items():
+            if inner in found:
+                raise FilesError(text("repeated_name", name=line(inner, 128)))
+            found[inner] = content
+    return found
+
+
+def _reader(name: str) -> Callable[[str, bytes], Iterator[_Member]] | None:
+    lower = name.lower()
+    if lower.endswith(".zip"):
+        return _zip_members
+    if lower.endswith(".tar"):
+        return _tar_members
+    return _gzip_members if lower.endswith((".tar.gz", ".tgz")) else None
+
+
+def _unpack(name: str, data: bytes, reader: Callable[[str, bytes], Iterator[_Member]]) -> dict[str, bytes]:
+    shown = line(name, 128)
+    if len(data) > MAX_ARCHIVE_BYTES:
+        raise FilesError(text("archive_too_large", name=shown, limit=MAX_ARCHIVE_BYTES))
+    try:
+        files: dict[str, bytes] = {}
+        left = MAX_FILE_BYTES
+        for path, content in _kept(shown, reader(shown, data)):
+            files[path] = content(left)
+            left -= len(files[path])
+            if left < 0:
+                raise FilesError(text("archive_too_large", name=shown, limit=MAX_FILE_BYTES))
+    except (_DamagedError, zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError):
+        raise FilesError(text("archive_damaged", name=shown)) from None
+    total = MAX_FILE_BYTES - left
+    if total > max(_SMALL_BYTES, MAX_RATIO * len(data)):
+        raise FilesError(text("archive_ratio", name=shown, limit=MAX_RATIO))
+    if not files:
+        raise FilesError(text("archive_empty", name=shown))
+    return _without_folder(shown, files)
+
+
+def _kept(name: str, members: Iterator[_Member]) -> Iterator[_Member]:
+    """Files that somebody wrote, each path once."""
+    seen: set[str] = set()
+    for path, content in members:
+        inner = path.removeprefix("./")
+        if _is_litter(inner):
+            continue
+        if inner in seen:
+            raise FilesError(text("archive_repeats", name=name, member=line(inner, 128)))
+        seen.add(inner)
+        yield inner, content
+
+
+def _is_litter(path: str) -> bool:
+    """Whether a packer, a desktop or Python itself has left it there."""
+    parts = path.split("/")
+    last = parts[-1]
+    return "__MACOSX" in parts or "__pycache__" in parts or last == ".DS_Store" or last.startswith("._")
+
+
+def _without_folder(name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files by name alone, if they lie side by side."""
+    folders = {path.rpartition("/")[0] for path in files}
+    for path in files:
+        parts = path.split("/")
+        if any(part in ("", ".", "..") for part in parts):
+            raise FilesError(text("bad_name", name=line(path, 128)))
+        if len(parts) > 2 or len(folders) > 1:
+            raise FilesError(text("archive_folders", name=name, member=line(path, 128)))
+    return {path.rpartition("/")[2]: content for path, content in files.items()}
+
+
+def _count(name: str, entries: int) -> None:
+    if entries > MAX_ENTRIES:
+        raise FilesError(text("archive_entries", name=name, limit=MAX_ENTRIES))
+
+
+def _special(name: str, member: str, what: tuple[str, str]) -> FilesError:
+    return FilesError(
+        text("archive_special", name=name, member=line(member, 128), what=what[0], what_zh=what[1])
+    )
+
+
+def _zip_members(name: str, data: bytes) -> Iterator[_Member]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        _count(name, len(entries))
+        for entry in entries:
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if kind == stat.S_IFLNK:
+                raise _special(name, entry.orig_filename, _LINK)
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise _special(name, entry.orig_filename, _SPECIAL)
+            if entry.is_dir():
+                continue
+            if entry.flag_bits & 0x1:
+                raise FilesError(text("archive_encrypted", name=name))
+            # Other methods may ask for gigabytes of memory before they give a byte.
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise _DamagedError
+            # zipfile cuts a name at NUL and takes other separators for `/`.
+            yield entry.orig_filename, partial(_read, archive, entry)
+
+
+def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
+    try:
+        with archive.open(entry) as file:
+            return file.read(most + 1)
+    except (OSError, RuntimeError, ValueError) as error:  # An offset outside; a name in no encoding.
+        raise _DamagedError from error
+
+
+def _gzip_members(name: str, data: bytes) -> Iterator[_Member]:
+    engine = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    content = engine.decompress(data, MAX_ARCHIVE_BYTES + 1)
+    if len(content) > MAX_ARCHIVE_BYTES:
+        raise FilesError(text("archive_too_large", name=name, limit=MAX_ARCHIVE_BYTES))
+    if not engine.eof or engine.unused_data.strip(b"\0"):
+        raise _DamagedError
+    return _tar_members(name, content)
+
+
+def _tar_members(name: str, data: bytes) -> Iterator[_Member]:
+    """Plain files. Read here and not by `tarfile`, which obeys what headers say of sizes and sparse maps."""
+    start = entries = 0
+    long_name = ""
+    while (header := data[start : start + _BLOCK]).strip(b"\0"):
+        entries += 1
+        _count(name, entries)
+        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+        path = long_name or member.name
+        begin = start + _BLOCK
+        size = 0 if member.type == tarfile.DIRTYPE else member.size
+        end = begin + size
+        if not begin <= end <= len(data):
+            raise _DamagedError
+        start = end + -size % _BLOCK
+        if member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE):
+            long_name = _pax_path(data[begin:end], long_name)
+        elif member.type == tarfile.GNUTYPE_LONGNAME:
+            long_name = data[begin:end].rstrip(b"\0").decode("utf-8", "surrogateescape")
+        elif member.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            long_name = ""
+            yield path, partial(_slice, data, begin, end)
+        elif member.type == tarfile.DIRTYPE:
+            long_name = ""
+        else:
+            link = member.type in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.GNUTYPE_LONGLINK)
+            raise _special(name, path, _LINK if link else _SPECIAL)
+    if entries == 0:
+        raise _DamagedError
+
+
+def _slice(data: bytes, begin: int, end: int, most: int) -> bytes:
+    return data[begin : min(end, begin + most + 1)]
+
+
+def _pax_path(block: bytes, before: str) -> str:
+    """The path in a pax header, or the one before. Raises _DamagedError for what would change the content."""
+    path = before
+    while block:
+        digits, _, _ = block.partition(b" ")
+        length = int(digits) if digits.isdigit() and len(digits) < 8 else 0
+        record = block[:length]
+        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
+        if length > len(block) or not record.endswith(b"\n") or not equals:
+            raise _DamagedError
+        word = key.decode("utf-8", "replace")
+        if word == "path":
+            path = value.decode("utf-8", "surrogateescape")
+        elif word not in _IGNORED and not word.startswith(_IGNORED_VENDORS):
+            raise _DamagedError
+        block = block[length:]
+    return path

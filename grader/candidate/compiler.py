@@ -1,6 +1,7 @@
 """Compiles a C++ or CUDA submission together with our runner into one shared object."""
 
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from .failures import SubmissionError
 
+_PIPE_BYTES = 1 << 20
 _CUDA_PLACES = "/usr/local/cuda/bin:/opt/cuda/bin"
 
 
@@ -35,7 +37,7 @@ def build(folder: str, entry: str, artifact: str, log_bytes: int, flags: Sequenc
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     assert process.stdout is not None
-    log = _drain(process.stdout.fileno(), log_bytes)
+    log = _drain(process, log_bytes)
     process.stdout.close()
     return Built(process.wait(), log, artifact)
 
@@ -44,9 +46,22 @@ def _nvcc() -> str | None:
     return shutil.which("nvcc", path=f"{os.environ.get('PATH', os.defpath)}:{_CUDA_PLACES}")
 
 
-def _drain(descriptor: int, limit: int) -> bytes:
-    """Everything up to the limit; what comes after is read and dropped, so that the compiler can end."""
-    log = bytearray()
-    while data := os.read(descriptor, 65536):
-        log += data[: max(0, limit - len(log))]
-    return bytes(log)
+def _drain(process: subprocess.Popen[bytes], limit: int) -> bytes:
+    """What the compiler prints until it ends, up to the limit; more is read and dropped, so that it can end.
+
+    A child that it leaves behind may hold the pipe open, and is not waited for.
+    """
+    assert process.stdout is not None
+    descriptor, log = process.stdout.fileno(), bytearray()
+    ended = os.pidfd_open(process.pid)
+    try:
+        while True:
+            ready, _, _ = select.select([descriptor, ended], [], [])
+            last = ended in ready
+            # Once it has ended, no more is its own than one pipe holds.
+            data = os.read(descriptor, _PIPE_BYTES) if descriptor in ready else b""
+            log += data[: max(0, limit - len(log))]
+            if last or not data:
+                return bytes(log)
+    finally:
+        os.close(ended)

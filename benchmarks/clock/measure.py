@@ -120,7 +120,9 @@ def outside(
         [timed.plan(kernel.task, kernel.case, hardware, device) for kernel in kernels], backend, device
     )
     program = kernels[0].program
-    subject = sessions.program(f"solution{program.suffix}", program.read_bytes(), backend, device)
+    subject = sessions.program(
+        f"solution{program.suffix}", program.read_bytes(), backend, device.compiler_flags
+    )
     without = [replace(plan, empty=None) for plan in plans]
     kinds: list[tuple[str, Backend, Sequence[timed.Plan], int]] = [("outside", backend, without, wanted)]
     if not kernels[0].linked and wanted == GRADINGS:
@@ -170,8 +172,9 @@ def begin(kept: Path, device: Device) -> None:
     )
     header["environment"] |= {"device_judge": environment.device_judge()}
     lines = kept.read_text("utf-8").splitlines() if kept.exists() else []
-    if not lines or json.loads(lines[0])["environment"].get("device_judge") != environment.device_judge():
-        kept.write_text(json.dumps(header) + "\n", "utf-8")
+    same = lines and json.loads(lines[0])["environment"].get("device_judge") == environment.device_judge()
+    lines = [json.dumps(header), *(lines[1:] if same else [])]
+    kept.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def read(kept: Path) -> tuple[dict[str, Any], Kept]:

@@ -49,7 +49,9 @@ def main() -> int:
     accepted = True
     for name in arguments.solutions:
         path = REFERENCE / name
-        subject = sessions.program(f"solution{path.suffix}", path.read_bytes(), backend, device)
+        subject = sessions.program(
+            f"solution{path.suffix}", path.read_bytes(), backend, device.compiler_flags
+        )
         done = []
         for number in range(1, arguments.sessions + 1):
             done.append(sessions.run(subject, plans, backend, device, hardware))

@@ -1,7 +1,7 @@
 """Timed sessions of one program on a device without the rest of a grading: a fresh sandbox each time."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.contract import Language, Verdict
@@ -42,18 +42,27 @@ class Session:
     seconds: float
 
 
-def program(name: str, data: bytes, backend: Backend, device: Device) -> Program:
-    """Detect the language and compile. Raises RuntimeError with the compiler's words."""
+def program(
+    name: str,
+    data: bytes,
+    backend: Backend,
+    flags: Sequence[str],
+    headers: Mapping[str, bytes] | None = None,
+) -> Program:
+    """Detect the language and compile, with the device's flags.
+
+    Raises RuntimeError with the compiler's words.
+    """
     if not name.endswith(".cu"):
         triton = b"import triton" in data
         return Program(name, data, Language.TRITON if triton else Language.PYTHON)
     built = compile_native(
         backend,
         LIMITS,
-        {name: data},
+        {name: data, **(headers or {})},
         name,
         language=Language.CUDA,
-        flags=device.compiler_flags,
+        flags=flags,
         seconds=BUILD_SECONDS,
         cpus=None,
         supervisor=Supervisor(),

@@ -1,4 +1,4 @@
-# attack: task=add family=outside expected=wrong_answer,work_outside_the_clock
+# attack: task=add family=outside expected=wrong_answer,work_outside_the_clock gain=time
 # Answers `done` when 0 % of the calls have ended, with the rest queued behind.
 import os
 import sys
@@ -6,12 +6,14 @@ import sys
 import torch
 
 SHARE = 0.0
-harness = sys.modules["candidate.graph_code"]
-frames = sys.modules["candidate.frames"]
+harness = sys.modules.get("candidate.graph_code")
+frames = sys.modules.get("candidate.frames")
+side = None if harness else torch.cuda.Stream()  # The naive grader's timer looks at one stream only.
 
 
 def solve(x, y, out):
-    torch.add(x, y, out=out)
+    with torch.cuda.stream(side):
+        torch.add(x, y, out=out)
 
 
 def prepare(self, calls):
@@ -44,5 +46,6 @@ def play(self, calls):
     torch.cuda.synchronize()
 
 
-harness.GraphCode.prepare_round = prepare
-harness.GraphCode.round = play
+if harness:
+    harness.GraphCode.prepare_round = prepare
+    harness.GraphCode.round = play

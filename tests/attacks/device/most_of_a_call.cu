@@ -1,4 +1,4 @@
-// attack: task=add family=less expected=wrong_answer
+// attack: task=add family=less expected=wrong_answer gain=acceptance
 // One call in fifty adds only nine tenths of its elements and copies the rest.
 #include <cuda_runtime.h>
 

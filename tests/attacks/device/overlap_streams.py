@@ -1,4 +1,4 @@
-# attack: task=busy family=overlap expected=overlap
+# attack: task=busy family=overlap expected=wrong_answer gain=time
 # The calls of a round side by side on eight streams: throughput sold as latency.
 import sys
 
@@ -9,8 +9,9 @@ import triton.language as tl
 STREAMS = 8
 side = None
 count = 0
-harness = sys.modules["candidate.graph_code"].GraphCode
-capture = harness._capture
+module = sys.modules.get("candidate.graph_code")
+harness = module.GraphCode if module else None
+capture = harness._capture if harness else None
 
 
 def counted(self, calls):
@@ -19,7 +20,8 @@ def counted(self, calls):
     capture(self, calls)
 
 
-harness._capture = counted
+if harness:
+    harness._capture = counted
 
 
 @triton.jit
@@ -33,6 +35,11 @@ def busy(x, out, steps, BLOCK: tl.constexpr):
 
 def solve(x, out, *, steps):
     global side, count
+    if harness is None:  # The naive grader's timer looks at one stream only.
+        side = side or [torch.cuda.Stream()]
+        with torch.cuda.stream(side[0]):
+            busy[(16,)](x, out, steps, BLOCK=1024, num_warps=8)
+        return
     if not torch.cuda.is_current_stream_capturing():
         busy[(16,)](x, out, steps, BLOCK=1024, num_warps=8)
         return

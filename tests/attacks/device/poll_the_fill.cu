@@ -1,4 +1,4 @@
-// attack: task=add family=outside expected=work_outside_the_clock
+// attack: task=add family=outside expected=work_outside_the_clock gain=time
 // A resident kernel sees the fill arrive and adds ahead into memory of its own; in the round only its results are copied.
 #include <cuda_runtime.h>
 #include <vector>

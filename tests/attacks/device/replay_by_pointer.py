@@ -1,4 +1,4 @@
-# attack: task=add family=replay expected=wrong_answer
+# attack: task=add family=replay expected=wrong_answer gain=time
 # Remembers the output that belongs to each address and copies it the next time.
 import torch
 

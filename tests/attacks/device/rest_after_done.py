@@ -1,16 +1,18 @@
-# attack: task=add family=outside expected=accepted,wrong_answer,work_outside_the_clock,overlap
+# attack: task=add family=outside expected=accepted,wrong_answer,work_outside_the_clock,overlap gain=time
 # The last tenth of the calls is launched only after `done`, before the gather has begun: accepted, if at all, at the honest price.
 import os
 import sys
 
 import torch
 
-harness = sys.modules["candidate.graph_code"]
-frames = sys.modules["candidate.frames"]
+harness = sys.modules.get("candidate.graph_code")
+frames = sys.modules.get("candidate.frames")
+side = None if harness else torch.cuda.Stream()  # The naive grader's timer looks at one stream only.
 
 
 def solve(x, y, out):
-    torch.add(x, y, out=out)
+    with torch.cuda.stream(side):
+        torch.add(x, y, out=out)
 
 
 def play(self, calls):
@@ -27,4 +29,5 @@ def play(self, calls):
     torch.cuda.synchronize()
 
 
-harness.GraphCode.round = play
+if harness:
+    harness.GraphCode.round = play

@@ -1,4 +1,4 @@
-// attack: task=add family=fusion expected=wrong_answer
+// attack: task=add family=fusion expected=wrong_answer gain=time
 // Leaves out every eighth call of a round.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-# attack: task=add family=outside expected=work_outside_the_clock
+# attack: task=add family=outside expected=work_outside_the_clock gain=time
 # Queues the whole round behind a wait for the last output's poison, which the fill writes: it starts before `go`.
 import ctypes
 import os
@@ -6,14 +6,16 @@ import sys
 
 import torch
 
-harness = sys.modules["candidate.graph_code"]
-frames = sys.modules["candidate.frames"]
+harness = sys.modules.get("candidate.graph_code")
+frames = sys.modules.get("candidate.frames")
+side = None if harness else torch.cuda.Stream()  # The naive grader's timer looks at one stream only.
 cuda = ctypes.CDLL("libcuda.so.1")
 POISON = 0x7FC5A5C3
 
 
 def solve(x, y, out):
-    torch.add(x, y, out=out)
+    with torch.cuda.stream(side):
+        torch.add(x, y, out=out)
 
 
 def prepare(self, calls):
@@ -46,5 +48,6 @@ def play(self, calls):
     os.write(frames.ANSWERS, frames.DONE + frame[frames.NONCE])
 
 
-harness.GraphCode.prepare_round = prepare
-harness.GraphCode.round = play
+if harness:
+    harness.GraphCode.prepare_round = prepare
+    harness.GraphCode.round = play

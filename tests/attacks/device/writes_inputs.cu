@@ -1,4 +1,4 @@
-// attack: task=add family=question expected=wrong_answer
+// attack: task=add family=question expected=wrong_answer gain=acceptance
 // Makes the question fit the answer: the second input becomes zero, the first one is the output.
 #include <cuda_runtime.h>
 

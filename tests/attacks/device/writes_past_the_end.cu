@@ -1,4 +1,4 @@
-// attack: task=add family=question expected=wrong_answer
+// attack: task=add family=question expected=wrong_answer gain=acceptance
 // Right, and eight bytes more behind the output.
 #include <cuda_runtime.h>
 

@@ -1,0 +1,4 @@
+// attack: task=long family=fusion expected=overlap gain=time
+// Every 2th call does the work of 2 calls at once, on blocks that would be idle.
+#define MANY 2
+#include "fuse.cuh"

@@ -1,0 +1,4 @@
+// attack: task=add family=outside expected=work_outside_the_clock,wrong_answer gain=time
+// Native code in place of the harness answers done at 0 % of the calls; the rest is queued and runs on.
+#define SHARE 0.0
+#include "early.cuh"

@@ -215,6 +215,5 @@ def _judge(submitted: list[Submitted], console: Console) -> int:
             highlight=False,
             soft_wrap=True,
         )
-    if not other:
-        console.print(f"All {len(submitted)} verdicts are as expected.")
+    console.print(tables.summary(submitted), highlight=False)
     return 1 if other else 0

@@ -100,6 +100,16 @@ def unsettled(submitted: Sequence[Submitted]) -> int:
     )
 
 
+def summary(submitted: Sequence[Submitted]) -> str:
+    """How many verdicts are as expected, and how many of those had to be forgiven."""
+    right = sum(one.as_expected for one in submitted)
+    forgiven = unsettled([one for one in submitted if one.as_expected])
+    text = f"{'All' if right == len(submitted) else f'{right} of'} {len(submitted)} verdicts are as expected"
+    if not forgiven:
+        return f"{text}, none with an unstable timing forgiven."
+    return f"{text}, {forgiven} of them forgiven: unstable_timing where accepted is named, with every test passed."
+
+
 def _why_empty(assignment: str, submitted: Sequence[Submitted]) -> str:
     of_it = [one for one in submitted if one.entry.assignment == assignment]
     if count := unsettled(of_it):

@@ -52,6 +52,19 @@ def test_an_empty_board_says_why(verdict: str, why: str) -> None:
     assert ("busy" in board) == (verdict == "unstable_timing")
 
 
+def test_the_end_says_how_many_unstable_timings_were_forgiven() -> None:
+    right, noisy, wrong = submitted("1"), submitted("2"), submitted("3", Verdict.WRONG_ANSWER)
+    right.learn(found("1", "done", "accepted"))
+    wrong.learn(found("3", "done", "wrong_answer"))
+    assert tables.summary([right, wrong]).startswith("All 2 verdicts are as expected, none with")
+    noisy.found, noisy.as_expected = found("2", "done", "unstable_timing"), True
+    assert tables.summary([right, noisy, wrong]).startswith(
+        "All 3 verdicts are as expected, 1 of them forgiven"
+    )
+    noisy.as_expected = False
+    assert tables.summary([right, noisy, wrong]).startswith("2 of 3 verdicts are as expected, none with")
+
+
 def test_its_own_are_found_behind_what_others_submit(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = {None: (["b", "c"], 7), "7": (["a", "d"], 6), "6": (["e"], None)}
     asked: list[str | None] = []

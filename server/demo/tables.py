@@ -107,7 +107,8 @@ def summary(submitted: Sequence[Submitted]) -> str:
     text = f"{'All' if right == len(submitted) else f'{right} of'} {len(submitted)} verdicts are as expected"
     if not forgiven:
         return f"{text}, none with an unstable timing forgiven."
-    return f"{text}, {forgiven} of them forgiven: unstable_timing where accepted is named, with every test passed."
+    why = "unstable_timing where accepted is named, with every test passed"
+    return f"{text}, {forgiven} of them forgiven: {why}."
 
 
 def _why_empty(assignment: str, submitted: Sequence[Submitted]) -> str:

@@ -143,6 +143,8 @@ class _Session:
             self._check_identity()
             plan = prepare(job, self._assignment, self._files, self._seed, self._supervisor.watch)
             self._plan = plan
+            if packages := self._assignment.spec.sandbox.packages:
+                self._backend = self._backend.equipped(packages)
             if on_device(job.target.hardware):
                 self._device = Device.open(job.target.hardware)
             sandboxes = Sandboxes(

@@ -128,6 +128,21 @@ class ForbidSpec(Model):
     names: tuple[str, ...] = Field(default=(), description="a list of dotted names")
 
 
+class SandboxSpec(Model):
+    """What programs find in their sandbox beside what every assignment has."""
+
+    packages: tuple[
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[a-z0-9,_-]+\])?==[A-Za-z0-9.+!_-]+$",
+                max_length=128,
+            ),
+        ],
+        ...,
+    ] = Field(default=(), max_length=32, description='packages with exact versions, as in ["einops==0.8.1"]')
+
+
 class PointsSpec(Model):
     """How points are made: the two shares add up to 1."""
 
@@ -157,6 +172,7 @@ class Spec(Model):
     targets: tuple[TargetSpec, ...] = Field(min_length=1, description="at least one [[targets]]")
     cases: tuple[CaseSpec, ...] = Field(min_length=1, description="at least one [[cases]]")
     forbid: ForbidSpec = ForbidSpec()
+    sandbox: SandboxSpec = SandboxSpec()
     points: PointsSpec = PointsSpec()
 
     def target(self, hardware: str) -> TargetSpec | None:

@@ -4,12 +4,20 @@ ARG BASE=python:3.12-slim-bookworm
 FROM ${BASE}
 
 ARG CONSTRAINTS=constraints/cpu.txt
+ARG FALLBACK_CONSTRAINTS=constraints/cuda.txt
+ARG PIP_EXTRA_INDEX_URL=
+ARG PACKAGES="numpy torch triton"
 ENV PIP_NO_CACHE_DIR=1
-RUN apt-get update -q \
+RUN command -v g++ >/dev/null || { apt-get update -q \
     && apt-get install -q -y --no-install-recommends g++ \
-    && rm -rf /var/lib/apt/lists/*
-COPY ${CONSTRAINTS} /tmp/constraints.txt
-RUN pip install -c /tmp/constraints.txt numpy torch triton && rm /tmp/constraints.txt
-# The session's uid is chosen when it starts; nobody owns anything here.
+    && rm -rf /var/lib/apt/lists/*; }
+# An environment of its own: a distribution's Python takes no packages from pip.
+RUN python3 -m venv /opt/candidate
+ENV PATH=/opt/candidate/bin:$PATH
+COPY constraints /tmp/constraints
+RUN cd /tmp && { pip install -c ${CONSTRAINTS} ${PACKAGES} || pip install -c ${FALLBACK_CONSTRAINTS} ${PACKAGES}; } \
+    && rm -rf /tmp/constraints
+# The judge starts this interpreter, as a user that it chooses for each session; nobody owns anything here.
+LABEL solmark.python=/opt/candidate/bin/python
 USER 65534:65534
 WORKDIR /tmp

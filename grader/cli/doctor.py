@@ -22,7 +22,7 @@ _MARKS = {
 
 def command(
     sandbox: Annotated[
-        str | None, typer.Option(help="Sandbox to examine: bubblewrap (the default) or plain.")
+        str | None, typer.Option(help="Sandbox to examine: bubblewrap (the default), docker or plain.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:

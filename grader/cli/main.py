@@ -3,7 +3,7 @@
 import typer
 from typer import rich_utils
 
-from grader.cli import board, calibrate, check, doctor, grade, login, new, status, submit
+from grader.cli import board, calibrate, check, doctor, grade, image, login, new, status, submit
 from grader.cli.language import pick
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("grade", help="Grade files against an assignment on this machine.")(
 app.command("check", help="Check an author's assignment: solutions, bound, tolerances, pages.")(check.command)
 app.command("new", help="Write a small complete assignment to start from.")(new.command)
 app.command("doctor", help="Say what this machine can enforce, and what to do.")(doctor.command)
+app.command("image", help="Build the sandbox image with an assignment's packages.")(image.command)
 app.command("calibrate", help="Measure this machine's ceilings and the judge's constant.")(calibrate.command)
 app.command("login", help="Log in to a server and keep a token.")(login.command)
 app.command("submit", help="Hand files in to a course's assignment.")(submit.command)

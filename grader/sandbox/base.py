@@ -185,6 +185,10 @@ class Backend(Protocol):
         """Limits that this backend cannot hold on this machine."""
         ...
 
+    def equipped(self, packages: Sequence[str]) -> "Backend":
+        """This backend with extra packages (`name==version`) for programs inside; SandboxError if not."""
+        ...
+
     def start(self, command: Command, limits: Limits) -> Process:
         """Start the program; raise SandboxError if the sandbox cannot be set up."""
         ...

@@ -22,6 +22,7 @@ from typing import Literal
 from grader.sandbox import cgroup, gate, mounts, scratch, seccomp, uids
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
 from grader.sandbox.launch import await_gate
+from grader.sandbox.packages import require
 from grader.sandbox.process import Parts, SandboxProcess
 from grader.sandbox.programs import bwrap, util_linux
 from grader.sandbox.uids import Lease
@@ -60,6 +61,11 @@ class BubblewrapBackend:
         """Limits that this machine cannot hold."""
         inodes = frozenset() if self.identity == "own" else frozenset({Limit.INODES})
         return (cgroup.unenforced() - {Limit.PROCESSES}) | inodes
+
+    def equipped(self, packages: Sequence[str]) -> "BubblewrapBackend":
+        """This backend, if the packages are installed on this machine; SandboxError else."""
+        require(packages)
+        return self
 
     def start(self, command: Command, limits: Limits) -> SandboxProcess:
         """Start the program; raise SandboxError if the sandbox cannot be set up.

@@ -7,39 +7,33 @@ given the program, its pipes and its arena (`handover`), and the socket is gone 
 program waits until this process has found the container's cgroups, checked who it is, and set its resource
 limits. The judge then freezes, counts and ends it through the container's own cgroups.
 
-An image whose label `solmark.python` names its interpreter is used as it is. Without an image the system
-folders and the environment of this machine are mounted read-only over an empty one, as bubblewrap does.
+An image that names its interpreter is used as it is; without one the system folders and the environment of
+this machine are mounted read-only over an empty image, as bubblewrap does (`rootfs`).
 """
 
 import contextlib
 import functools
-import hashlib
-import io
 import os
 import platform
 import select
 import shutil
-import sys
-import tarfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.sandbox import cgroup, container, engine, gate, launch, mounts, seccomp, uids
+from grader.sandbox import cgroup, container, engine, gate, launch, mounts, rootfs, seccomp, uids
+from grader.sandbox import packages as installed
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
 from grader.sandbox.bubblewrap import environment
 from grader.sandbox.container import Rootfs, Session
 from grader.sandbox.container_init import READY
 from grader.sandbox.container_process import ContainerProcess, Parts
-from grader.sandbox.engine import Engine
 from grader.sandbox.handover import FOLDER, Handover
+from grader.sandbox.packages import Built
 
 IMAGE_VARIABLE = "SOLMARK_SANDBOX_IMAGE"
 """Names the image of sandboxes; unset, the machine's own folders are used."""
-PYTHON_LABEL = "solmark.python"
-"""Label of an image that brings its own interpreter: its path."""
-_HOST_IMAGE = "solmark-sandbox-host"
 _SETUP_SECONDS = 30.0
 
 
@@ -93,6 +87,22 @@ class DockerBackend:
         named = {Limit.MEMORY: "MemoryLimit", Limit.PROCESSES: "PidsLimit"}
         return frozenset(limit for limit, key in named.items() if not info.get(key))
 
+    def equipped(self, packages: Sequence[str]) -> "DockerBackend":
+        """This backend with extra packages for programs inside; SandboxError, with the log, if that fails.
+
+        They are added to the image once; without an image they must be installed on this machine.
+        """
+        if self._image is None:
+            installed.require(packages)
+            return self
+        return DockerBackend(self.build(packages).digest, self._hidden)
+
+    def build(self, packages: Sequence[str]) -> Built:
+        """The image with these packages, built if it is not here yet; SandboxError without an image."""
+        if self._image is None:
+            raise SandboxError(f"packages are added to an image: name it in {IMAGE_VARIABLE}")
+        return installed.build(engine.connect(), self._rootfs, packages)
+
     def start(self, command: Command, limits: Limits) -> ContainerProcess:
         """Start the program; raise SandboxError if the sandbox cannot be set up.
 
@@ -110,19 +120,14 @@ class DockerBackend:
     @functools.cached_property
     def _rootfs(self) -> Rootfs:
         daemon = engine.connect()
-        if self._image is None:
-            return _of_host(daemon, self._hidden)
-        image = daemon.image(self._image)
-        if image is None:
-            raise SandboxError(f"there is no image {self._image} here ({IMAGE_VARIABLE}); build it first")
-        if PYTHON_LABEL not in image.labels:
-            raise SandboxError(
-                f"the image {self._image} does not name its interpreter (LABEL {PYTHON_LABEL})"
-            )
-        return Rootfs(image.digest, image.labels[PYTHON_LABEL], (), image.environment)
+        return (
+            rootfs.of_host(daemon, self._hidden)
+            if self._image is None
+            else rootfs.of_image(daemon, self._image)
+        )
 
     def _start(self, command: Command, limits: Limits, undo: contextlib.ExitStack) -> ContainerProcess:
-        daemon, rootfs = engine.connect(), self._rootfs
+        daemon, files = engine.connect(), self._rootfs
         deadline = time.monotonic() + _SETUP_SECONDS
         lease = uids.lease()
         undo.callback(lease.release)
@@ -131,7 +136,7 @@ class DockerBackend:
         undo.callback(handover.close)
         session = Session(name, lease.uid, handover.folder)
         given = list(mounts.added(command.read_only, self._hidden))
-        identity = daemon.create(name, container.configuration(rootfs, session, command, limits, given))
+        identity = daemon.create(name, container.configuration(files, session, command, limits, given))
         undo.callback(daemon.remove, identity)
         with gate.Gate(command.descriptors, undo) as entry:
             for pipe in (entry.stdout, entry.stderr):
@@ -144,7 +149,7 @@ class DockerBackend:
             undo.callback(group.close)
             document = {
                 "argv": list(command.argv),
-                "environment": _environment(rootfs, command),
+                "environment": _environment(files, command),
                 "numbers": list(entry.descriptors),
                 "status": status_writer,
                 "filter": seccomp.program(limits.network).hex(),
@@ -176,11 +181,11 @@ class DockerBackend:
         )
 
 
-def _environment(rootfs: Rootfs, command: Command) -> dict[str, str]:
+def _environment(files: Rootfs, command: Command) -> dict[str, str]:
     """The whole environment of the program: the image's where it has one, ours, and the command's."""
     ours = environment({})
-    path = rootfs.environment.get("PATH", ours["PATH"])
-    return {**rootfs.environment, **ours, "PATH": path, "PWD": mounts.TMP, **command.environment}
+    path = files.environment.get("PATH", ours["PATH"])
+    return {**files.environment, **ours, "PATH": path, "PWD": mounts.TMP, **command.environment}
 
 
 def _open(pid: int, undo: contextlib.ExitStack, log: Callable[[], str]) -> int:
@@ -205,36 +210,6 @@ def _program(init_pid: int, status: int, undo: contextlib.ExitStack, deadline: f
     if told != READY or program is None:
         raise SandboxError(f"the program was not set up within {_SETUP_SECONDS:g} s")
     return int(children[0]), program
-
-
-def _of_host(daemon: Engine, hidden: Sequence[Path]) -> Rootfs:
-    """An image of nothing but links, made if it is not here yet, and this machine's folders over it."""
-    allowed = mounts.allowed({}, hidden)
-    archive = _archive([(mount.inside, mount.source) for mount in allowed if mount.kind == "link"])
-    tag = hashlib.sha256(archive).hexdigest()[:16]
-    image = daemon.image(f"{_HOST_IMAGE}:{tag}")
-    if image is None:
-        daemon.load(archive, _HOST_IMAGE, tag, {})
-        image = daemon.image(f"{_HOST_IMAGE}:{tag}")
-    if image is None:
-        raise SandboxError(f"the image {_HOST_IMAGE}:{tag} was made and is not here")
-    return Rootfs(image.digest, sys.executable, [mount for mount in allowed if mount.kind != "link"], {})
-
-
-def _archive(links: Sequence[tuple[str, str]]) -> bytes:
-    """A tar archive of a file system with these links (path, target) and the folders that every one has."""
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as archive:
-        for name in ("dev", "etc", "proc", "solmark", "sys", "tmp", "usr"):
-            folder = tarfile.TarInfo(name)
-            # What is mounted there gets the mode of the folder that it covers.
-            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
-            archive.addfile(folder)
-        for path, target in links:
-            link = tarfile.TarInfo(path.lstrip("/"))
-            link.type, link.linkname = tarfile.SYMTYPE, target
-            archive.addfile(link)
-    return content.getvalue()
 
 
 @functools.lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ be read in one place (`grader.sandbox.container`).
 import contextlib
 import functools
 import importlib
+import io
 import os
 import socket
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from typing import Any
 from grader.sandbox.base import SandboxError
 
 _TIMEOUT_SECONDS = 60.0
+_BUILD_SECONDS = 600.0
 _LOG_CHARS = 2000
 _DEFAULT_HOST = "unix:///var/run/docker.sock"
 
@@ -89,11 +91,27 @@ class Engine:
             {name: value for name, _, value in variables},
         )
 
-    def load(self, archive: bytes, repository: str, tag: str, labels: Mapping[str, str]) -> None:
+    def load(self, archive: bytes, repository: str, tag: str) -> None:
         """Make an image out of a tar archive of its file system."""
-        changes = [f"LABEL {name}={value}" for name, value in labels.items()]
         with _failures("make an image"):
-            self._client.import_image_from_data(archive, repository=repository, tag=tag, changes=changes)
+            self._client.import_image_from_data(archive, repository=repository, tag=tag)
+
+    def build(self, dockerfile: str, name: str, network: str | None) -> tuple[str, bool]:
+        """Build an image without a context; returns what was printed, and whether it failed."""
+        log, failed = [], False
+        with _failures("build an image"):
+            for said in self._client.build(
+                fileobj=io.BytesIO(dockerfile.encode()),
+                tag=name,
+                rm=True,
+                forcerm=True,
+                network_mode=network,
+                decode=True,
+                timeout=_BUILD_SECONDS,
+            ):
+                log.append(said.get("stream") or said.get("error") or "")
+                failed = failed or "error" in said
+        return "".join(log), failed
 
     def info(self) -> Mapping[str, Any]:
         """What the daemon says of itself and this machine."""

@@ -11,12 +11,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from grader.sandbox import cgroup, gate
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
+from grader.sandbox.packages import require
 from grader.sandbox.process import Parts, SandboxProcess
 
 _BY_PROCESS = frozenset({Limit.CPU, Limit.MEMORY, Limit.PROCESSES})
@@ -43,6 +44,11 @@ class PlainBackend:
     def unenforced(self) -> frozenset[Limit]:
         """Most limits: without cgroups only those by process hold."""
         return _NEVER | (_BY_PROCESS & cgroup.unenforced())
+
+    def equipped(self, packages: Sequence[str]) -> "PlainBackend":
+        """This backend, if the packages are installed on this machine; SandboxError else."""
+        require(packages)
+        return self
 
     def start(self, command: Command, limits: Limits) -> SandboxProcess:
         """Start the program; raise SandboxError if that fails."""

@@ -1,0 +1,80 @@
+"""Extra packages of an assignment: an image of their own in Docker, else they must be installed already.
+
+The image is built once for each base and list, and then found by its tag. Only wheels are taken: no code of a
+package runs while it is installed.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from grader.sandbox.base import SandboxError
+from grader.sandbox.container import Rootfs
+from grader.sandbox.engine import Engine
+
+NETWORK_VARIABLE = "SOLMARK_SANDBOX_BUILD_NETWORK"
+"""Network of a build, as `docker build --network` takes it; unset, Docker's own default."""
+REPOSITORY = "solmark-sandbox-packages"
+_FOLDER = Path("/run/solmark/images")
+_KEPT_CHARS = 8000
+
+
+@dataclass(frozen=True)
+class Built:
+    """An image with the packages. `log` is what the build printed, empty if it was here already."""
+
+    digest: str
+    log: str
+
+
+def missing(packages: Sequence[str]) -> list[str]:
+    """Those of the packages (`name==version`) that the judge's own environment does not have."""
+    return [package for package in packages if not _installed(package)]
+
+
+def require(packages: Sequence[str]) -> None:
+    """Raise SandboxError if the judge's own environment lacks one."""
+    if absent := missing(packages):
+        raise SandboxError(
+            f"this assignment needs {', '.join(absent)}: install it where the grader is installed, or grade "
+            "in the Docker sandbox with an image (SOLMARK_SANDBOX_IMAGE)"
+        )
+
+
+def build(daemon: Engine, base: Rootfs, packages: Sequence[str]) -> Built:
+    """The image with the packages, built if it is not here yet; SandboxError, with the log, if that fails."""
+    key = hashlib.sha256("\0".join([base.image, *sorted(packages)]).encode()).hexdigest()[:24]
+    name = f"{REPOSITORY}:{key}"
+    _FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(_FOLDER / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two sessions that need it, one builds it
+        image = daemon.image(name)
+        log = ""
+        if image is None:
+            log, failure = daemon.build(_dockerfile(base, packages), name, os.environ.get(NETWORK_VARIABLE))
+            image = daemon.image(name)
+            if failure or image is None:
+                raise SandboxError(
+                    f"the packages of this assignment cannot be installed\n{log[-_KEPT_CHARS:]}"
+                )
+        return Built(image.digest, log)
+    finally:
+        os.close(lock)
+
+
+def _dockerfile(base: Rootfs, packages: Sequence[str]) -> str:
+    install = f"{base.python} -m pip install --no-cache-dir --no-input --only-binary :all:"
+    return f"FROM {base.image}\nUSER 0:0\nRUN {install} {' '.join(sorted(packages))}\nUSER 65534:65534\n"
+
+
+def _installed(package: str) -> bool:
+    name, _, version = package.partition("==")
+    try:
+        return metadata.version(name.partition("[")[0]) == version
+    except metadata.PackageNotFoundError:
+        return False

@@ -1,4 +1,4 @@
-"""Values and bounds of every priced case, for every solution that must be accepted.
+"""Values and bounds of every priced case, hidden ones too, for every solution that must be accepted.
 
 Prices are integers of a model, the same on every machine; what a case draws follows from the session's seed.
 
@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import results_schema
 from grader import assignment as assignments
 from grader.assignment import Assignment
-from grader.check import solutions
+from grader.check import priced, solutions
 from grader.check.gradings import Grader
 from grader.contract import Mode, Report, Verdict
 from grader.sandbox import registry
@@ -35,12 +35,17 @@ def main() -> int:
     judge = ""
     for root in sorted(assignments.available().values()):
         assignment = assignments.load(root)
-        for label, report in graded(assignment):
+        hidden = priced.exposed(assignment, "cpu", SEED) if is_priced(assignment) else None
+        for label, report in graded(assignment, assignment):
             good = good and report.verdict is Verdict.ACCEPTED
             judge = report.environment.judge_version
-            cases = list(priced(assignment, label, report))
+            cases = list(prices(assignment, label, report, "public"))
             rows += [*cases, together(assignment, label, cases)] if cases else []
             print(assignment.id, label, report.verdict.value, flush=True)
+        for label, report in graded(assignment, hidden) if hidden is not None else ():
+            good = good and report.verdict is Verdict.ACCEPTED
+            rows += prices(assignment, label, report, "hidden")
+            print(assignment.id, label, "hidden cases", report.verdict.value, flush=True)
     header = results_schema.header("python -m benchmarks.simulators", "any", judge_version=judge)
     results_schema.write(OUTPUT, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
     for row in rows:
@@ -48,14 +53,19 @@ def main() -> int:
     return 0 if good else 1
 
 
-def graded(assignment: Assignment) -> Iterator[tuple[str, Report]]:
-    """A session for each solution that must be accepted, if the assignment has priced cases on a CPU."""
+def is_priced(assignment: Assignment) -> bool:
+    """Whether the assignment has priced cases on a CPU."""
     parts = assignment.parts()
     on_cpu = assignment.spec.target("cpu") is not None
     cases = assignment.cases("cpu", SEED) if on_cpu else []
-    if not any(case.role == "timed" and isinstance(parts[case.part], DialogueTask) for case in cases):
+    return any(case.role == "timed" and isinstance(parts[case.part], DialogueTask) for case in cases)
+
+
+def graded(assignment: Assignment, cases: Assignment) -> Iterator[tuple[str, Report]]:
+    """A session on `cases` for each solution of the assignment that must be accepted, if it is priced."""
+    if not is_priced(assignment):
         return
-    grader = Grader(assignment, registry.choose(None), None)
+    grader = Grader(cases, registry.choose(None), None)
     found, _ = solutions.read(solutions.folder(assignment))
     for solution in found:
         if solution.verdict is Verdict.ACCEPTED:
@@ -63,7 +73,7 @@ def graded(assignment: Assignment) -> Iterator[tuple[str, Report]]:
             yield solution.label, report
 
 
-def priced(assignment: Assignment, label: str, report: Report) -> Iterator[dict[str, Any]]:
+def prices(assignment: Assignment, label: str, report: Report, visibility: str) -> Iterator[dict[str, Any]]:
     """One row for each priced case."""
     slug = assignment.id.partition("/")[2]
     for timed in report.timed:
@@ -75,6 +85,7 @@ def priced(assignment: Assignment, label: str, report: Report) -> Iterator[dict[
             "id": f"{slug}/{label.rpartition('.')[0]}/{timed.case}",
             "assignment": assignment.id,
             "case": timed.case,
+            "visibility": visibility,
             "solution": label,
             "quantity": measure.quantity,
             "unit": measure.unit,
@@ -96,6 +107,7 @@ def together(assignment: Assignment, label: str, cases: Sequence[Mapping[str, An
         "id": f"{slug}/{label.rpartition('.')[0]}",
         "assignment": assignment.id,
         "case": "all",
+        "visibility": "public",
         "solution": label,
         "quantity": "geometric mean",
         "unit": "1",

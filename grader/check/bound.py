@@ -4,14 +4,16 @@ An input element counts if some change of it changes some output; every output e
 cost must not be more than that, or honest code could beat the bound.
 """
 
-import ast
+import functools
 import inspect
 import secrets
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from grader.assignment import Assignment
+from grader.check import priced
 from grader.check.finding import Finding, fails, holds, warning
 from grader.check.slots import filled
 from grader.manifest import Manifest
@@ -33,12 +35,11 @@ def check(assignment: Assignment, manifest: Manifest, hardware: str) -> list[Fin
     findings: list[Finding] = []
     for name, part in assignment.parts().items():
         if isinstance(part, FunctionTask):
-            findings += _independent(name, part)
-            findings += _bytes(name, part, _params(assignment, name, hardware))
-        elif isinstance(part, DialogueTask):
-            findings.append(
-                holds(f"bound of {name}", "comes with each outcome; every solution is held to it")
-            )
+            cases = _params(assignment, name, hardware)
+            findings += _independent(name, part, cases)
+            findings += _bytes(name, part, cases)
+        elif isinstance(part, DialogueTask) and _is_priced(assignment, name):
+            findings += priced.bound(name, part)
     return [*findings, *_short(manifest)]
 
 
@@ -50,29 +51,48 @@ def _params(assignment: Assignment, part: str, hardware: str) -> list[Params]:
     ]
 
 
-def _independent(name: str, task: FunctionTask) -> Iterator[Finding]:
+def _is_priced(assignment: Assignment, part: str) -> bool:
+    return any(case.part == part and case.role == "timed" for case in assignment.spec.cases)
+
+
+def _independent(name: str, task: FunctionTask, cases: Sequence[Params]) -> Iterator[Finding]:
     """Cost and oracle must be written apart: an error in one must not hide in the other."""
     subject = f"cost of {name}"
+    oracle, cost = _code(task.oracle), _code(task.cost)
     functions: tuple[object, object] = (task.cost, task.oracle)
-    if functions[0] is functions[1]:
+    if functions[0] is functions[1] or (oracle is not None and oracle is cost):
         yield fails(subject, "cost and oracle are one function")
         return
-    names = _names(task.cost)
-    oracle = getattr(task.oracle, "__name__", "")
-    if oracle and oracle in names:
-        yield fails(subject, f"it calls the oracle ({oracle})")
-    else:
-        yield holds(subject, "is not the oracle and does not call it")
+    if any(oracle in _runs(task.cost, params) for params in cases):
+        yield fails(subject, f"it calls the oracle ({getattr(task.oracle, '__name__', 'oracle')})")
+        return
+    yield holds(subject, "is not the oracle and does not call it")
 
 
-def _names(function: object) -> set[str]:
-    """Names that a function uses, by its source."""
+def _code(function: object) -> CodeType | None:
+    """The code behind a function, wrappers and partial applications taken off."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function) if callable(function) else function
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _runs(function: Callable[[Params], object], params: Params) -> set[CodeType]:
+    """The code of every Python function that one call runs, however it is reached."""
+    found: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            found.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))  # type: ignore[arg-type]
-    except (OSError, TypeError, SyntaxError):
-        code = getattr(function, "__code__", None)
-        return set(code.co_names) if code is not None else set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        function(params)
+    finally:
+        sys.setprofile(before)
+    return found
 
 
 def _bytes(name: str, task: FunctionTask, cases: Sequence[Params]) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Gradings of an author's own solutions, by the session that students get."""
 
+import dataclasses
 import hashlib
 import secrets
 import statistics
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from grader import session
 from grader.assignment import Assignment
+from grader.check import priced
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.solutions import Solution
 from grader.contract import JobSpec, Language, Mode, Report, SourceFile, Target, Verdict
@@ -102,6 +104,34 @@ def of_starter(grader: Grader, name: str, files: Mapping[str, bytes]) -> Finding
         others = ", ".join(sorted(verdict.value for verdict in ran))
         return fails(subject, f"gets {others}; each test should be a wrong answer", report.seconds)
     return holds(subject, "runs and passes nothing", report.seconds)
+
+
+def of_prices(grader: Grader, solution: Solution) -> list[Finding]:
+    """A priced solution again: the same numbers give the same price, hidden cases come near their bound."""
+    seed = secrets.token_bytes(session.SEED_BYTES)
+    first, second = (
+        grader.grade(solution.files, Mode.GRADE, language=solution.language, seed=seed) for _ in range(2)
+    )
+    subject = f"{solution.label}, same seed"
+    if first.verdict is not Verdict.ACCEPTED or second.verdict is not Verdict.ACCEPTED:
+        worse = second if first.verdict is Verdict.ACCEPTED else first
+        return [fails(subject, f"{worse.verdict.value}: {worse.message.en}", worse.seconds)]
+    prices = [{timed.case: timed.measure for timed in report.timed} for report in (first, second)]
+    differ = sorted(case for case, measure in prices[0].items() if prices[1].get(case) != measure)
+    if differ:
+        findings = [fails(subject, f"other prices in {', '.join(differ)}", first.seconds)]
+    else:
+        findings = [holds(subject, f"the same prices twice in {len(prices[0])} cases", first.seconds)]
+    if solution.reaches is None:
+        return findings
+    findings.append(priced.reaches(f"{solution.label}, bound", first, solution.reaches))
+    exposed = priced.exposed(grader.assignment, grader.target, seed)
+    if exposed is not None:
+        report = dataclasses.replace(grader, assignment=exposed).grade(
+            solution.files, Mode.GRADE, language=solution.language, seed=seed
+        )
+        findings.append(priced.reaches(f"{solution.label}, bound of hidden cases", report, solution.reaches))
+    return findings
 
 
 def of_repeats(grader: Grader, solution: Solution, count: int) -> list[Finding]:

@@ -4,11 +4,20 @@ import re
 from collections import Counter
 
 from grader.assignment import Assignment
-from grader.check.finding import Finding, fails, holds
+from grader.check.finding import Finding, fails, holds, warning
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _HEADING = re.compile(r"^(#+) ", re.MULTILINE)
 _FIGURE = re.compile(r"\]\((figures/[^)\s]+)\)")
+_CONTENT = {
+    "## Theory": "a page of theory",
+    "## The bound": "the bound",
+    "## Common mistakes": "common mistakes",
+    "## Further reading": "further reading, by title",
+    "*Proof": "the proof of the bound",
+    "](figures/": "a figure",
+}
+"""What a complete page in English holds."""
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -36,4 +45,8 @@ def check(assignment: Assignment) -> list[Finding]:
     ]
     if wrong:
         return [fails("pages", problem) for problem in wrong]
-    return [holds("pages", f"{len(levels[0])} headings and {numbers[0].total()} numbers agree")]
+    missing = [what for mark, what in _CONTENT.items() if mark not in english]
+    return [
+        holds("pages", f"{len(levels[0])} headings and {numbers[0].total()} numbers agree"),
+        *(warning("pages", f"README.md lacks {what}") for what in missing),
+    ]

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader import manifest as manifests
+from grader import session
 from grader.assignment import Assignment, load
-from grader.check import bound, gradings, mutants, pages, solutions
+from grader.check import answers, bound, gradings, mutants, pages, solutions
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.gradings import Grader
 from grader.check.solutions import Solution
+from grader.contract import Language
 from grader.faults import AssignmentError
 from grader.hardware.profile import Hardware
-from grader.languages import SUFFIX
+from grader.languages import SUFFIX, FilesError, detect
 from grader.sandbox.base import Backend
+from grader.task import DialogueTask
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ def check(root: Path, options: Options) -> Iterator[Finding]:
     try:
         assignment = load(root)
         manifest = manifests.make(assignment)
+        assignment.target(options.target)
     except AssignmentError as error:
         yield from (fails("folder", str(fault)) for fault in error.faults)
         return
@@ -46,6 +50,7 @@ def check(root: Path, options: Options) -> Iterator[Finding]:
     try:
         yield from bound.check(assignment, manifest, options.target)
         yield from mutants.check(assignment, options.target)
+        yield from answers.check(assignment, options.target)
     except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
         yield fails("task.py", f"{type(error).__name__}: {error}")
     yield from _gradings(assignment, options)
@@ -80,19 +85,50 @@ def _adapter(source: bytes) -> Finding:
 def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     grader = Grader(assignment, options.backend, options.hardware, options.target)
     for name, files in _starters(assignment).items() if options.grade else ():
-        yield gradings.of_starter(grader, name, files)
+        if _offered(assignment, options.target, files):
+            yield gradings.of_starter(grader, name, files)
     root = solutions.folder(assignment)
-    found, faults = solutions.read(root)
+    found, faults = solutions.read(root, options.target)
     yield from faults
     yield from solutions.inventory(found, root)
+    found = [one for one in found if _offered(assignment, options.target, one.files, one.language)]
     if not options.grade:
         return
     for solution in filter(options.only, found):
         finding, _ = gradings.of_solution(grader, solution)
         yield finding
-    best = next((one for one in found if one.role == "best"), None)
-    if best is not None and options.repeats > 1:
-        yield from gradings.of_repeats(grader, best, options.repeats)
+    best = next((one for one in found if one.role == "best" and options.only(one)), None)
+    if best is not None:
+        yield from _repeats(grader, best, options.repeats)
+
+
+def _offered(
+    assignment: Assignment, hardware: str, files: Mapping[str, bytes], language: Language | None = None
+) -> bool:
+    """Whether the hardware class takes the files' language."""
+    languages = assignment.target(hardware).languages
+    if not languages:
+        return True
+    try:
+        language, _ = detect(files, language)
+    except FilesError:
+        return True  # The grading says what is wrong with them.
+    return language in languages
+
+
+def _repeats(grader: Grader, best: Solution, count: int) -> Iterator[Finding]:
+    """The spread of what a clock measures, and that what is priced has none."""
+    parts = grader.assignment.parts()
+    seed = bytes(session.SEED_BYTES)
+    timed = {case.part for case in grader.assignment.cases(grader.target, seed) if case.role == "timed"}
+    if any(isinstance(parts[part], DialogueTask) for part in timed):
+        yield from gradings.of_prices(grader, best)
+    if all(isinstance(parts[part], DialogueTask) for part in timed):
+        return
+    if count > 1:
+        yield from gradings.of_repeats(grader, best, count)
+    else:
+        yield warning("repeatability", "not measured: --repeats 3, on a calibrated machine")
 
 
 def _starters(assignment: Assignment) -> Mapping[str, Mapping[str, bytes]]:

@@ -2,7 +2,9 @@
 
 Every file's first ten lines name it: `# solmark: verdict=wrong_answer`, and where needed `mode=grade` (its
 bug shows in timed cases alone), `language=triton`, `name=predict.py` (handed in under this name) and
-`with=solution.py` (another file of the folder handed in beside it). The first other comment tells the bug.
+`with=shared/helper.py` (another file handed in beside it, under its own name). A best one may say
+`reaches=0.95`, the least share of the bound in every priced case, hidden ones too, and `library=none`, where
+no library offers what is asked. The first other comment tells the bug.
 """
 
 import re
@@ -19,7 +21,7 @@ SUFFIXES = (".py", ".cpp", ".cu")
 LEAST_WRONG = 6
 LEAST_CHEATS = 2
 _NOTE = re.compile(r"^(?:#|//) solmark: (\w+)=(\S+)$")
-_KEYS = {"verdict", "mode", "language", "name", "with"}
+_KEYS = {"verdict", "mode", "language", "name", "with", "reaches", "library"}
 
 Role = Literal["best", "naive", "library", "wrong"]
 
@@ -39,6 +41,10 @@ class Solution:
     mode: Mode
     language: Language | None
     bug: str
+    reaches: float | None = None
+    """Least share of the bound in every priced case."""
+    no_library: bool = False
+    """Its author knows of no library call that does the same."""
 
 
 def folder(assignment: Assignment) -> Path:
@@ -46,10 +52,13 @@ def folder(assignment: Assignment) -> Path:
     return assignment.root.parents[2] / "reference" / assignment.id
 
 
-def read(root: Path) -> tuple[list[Solution], list[Finding]]:
-    """All solutions, and one finding for each file that is none."""
+def read(root: Path, hardware: str = "cpu") -> tuple[list[Solution], list[Finding]]:
+    """All solutions, and one finding for each file that is none.
+
+    Those for one hardware class alone lie in a folder of its name.
+    """
     solutions, findings = [], []
-    for path in sorted([*root.glob("*"), *root.glob("wrong/*")]):
+    for path in sorted([*root.glob("*"), *root.glob("wrong/*"), *root.glob(f"{hardware}/*")]):
         if path.suffix in SUFFIXES and path.is_file():
             try:
                 solutions.append(_solution(path, root))
@@ -84,8 +93,14 @@ def inventory(solutions: list[Solution], root: Path) -> list[Finding]:
         findings.append(fails("solutions", "one under wrong/ names verdict=accepted"))
     if not findings:
         findings.append(holds("solutions", f"{len(solutions)}, {len(wrong)} of them wrong"))
-    if not any(one.role == "library" for one in solutions):
-        findings.append(warning("solutions", "no library.py as a baseline: is there no library call for it?"))
+    has_library = any(one.role == "library" for one in solutions)
+    denied = [one.label for one in solutions if one.no_library]
+    if has_library and denied:
+        findings.append(fails("solutions", f"{denied[0]} says library=none, but there is a library solution"))
+    if not has_library and not denied:
+        findings.append(
+            warning("solutions", "no library.py as a baseline; if no library does it, say library=none")
+        )
     return findings
 
 
@@ -108,6 +123,7 @@ def _solution(path: Path, root: Path) -> Solution:
         verdict = Verdict(notes["verdict"])
         mode = Mode(notes.get("mode", Mode.TEST.value))
         language = Language(notes["language"]) if "language" in notes else None
+        reaches = _share(notes["reaches"]) if "reaches" in notes else None
     except KeyError:
         comment = "//" if path.suffix != ".py" else "#"
         raise HeaderError(f"its first ten lines must hold `{comment} solmark: verdict=...`") from None
@@ -122,8 +138,19 @@ def _solution(path: Path, root: Path) -> Solution:
         if not other.is_file():
             raise HeaderError(f"with={name}: there is no such file in the folder")
         files[other.name] = other.read_bytes()
+    if notes.get("library", "none") != "none":
+        raise HeaderError(
+            f"library={notes['library']}: only none can be said; a baseline is a file library.py"
+        )
     label = path.relative_to(root).as_posix()
-    return Solution(label, role, files, verdict, mode, language, bug)
+    return Solution(label, role, files, verdict, mode, language, bug, reaches, "library" in notes)
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 < share <= 1:
+        raise ValueError(f"reaches={text}; right is a share above 0 and at most 1")
+    return share
 
 
 def _entry(path: Path, notes: Mapping[str, str]) -> str:

@@ -13,6 +13,8 @@ from grader.check.finding import Finding, State
 from grader.cli import exit_codes
 from grader.cli.language import pick
 
+REPEATS = 3
+"""Sessions on a calibrated machine, unless another number is asked for."""
 _MARK = {State.HOLDS: "[green]✓[/]", State.WARNING: "[yellow]![/]", State.FAILS: "[red]✗[/]"}
 
 
@@ -25,10 +27,14 @@ def command(
     ] = False,
     hardware: Annotated[str, typer.Option(help="Hardware class to grade on.")] = "cpu",
     repeats: Annotated[
-        int, typer.Option(min=0, help="Sessions of the best solution, to see their spread (0: none).")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Sessions of the best solution, to see their spread; by default 3 on a calibrated machine.",
+        ),
+    ] = None,
     sandbox: Annotated[
-        str | None, typer.Option(help="bubblewrap or plain; by default the best here.")
+        str | None, typer.Option(help="bubblewrap, docker or plain; by default the best here.")
     ] = None,
 ) -> None:
     """Check an author's assignment; exit 0 if everything holds, 1 if something does not, 2 usage."""
@@ -39,15 +45,17 @@ def command(
         roots = sorted(available().values()) if every else [find(assignment or "")]
     except AssignmentError as error:
         raise _usage(errors, str(error)) from error
+    if every:
+        roots = [root for root in roots if _is_meant(root, hardware)]
     good = True
     for root in roots:
         good = _check(root, hardware, repeats, sandbox, errors) and good
     if every:
-        good = _map(roots) and good
+        good = _map(sorted(available().values())) and good
     raise typer.Exit(exit_codes.ACCEPTED if good else exit_codes.NOT_ACCEPTED)
 
 
-def _check(root: Path, hardware: str, repeats: int, sandbox: str | None, errors: Console) -> bool:
+def _check(root: Path, hardware: str, repeats: int | None, sandbox: str | None, errors: Console) -> bool:
     from grader.check import run
     from grader.hardware.profile import HardwareError
     from grader.hardware.profile import load as load_hardware
@@ -65,6 +73,8 @@ def _check(root: Path, hardware: str, repeats: int, sandbox: str | None, errors:
     if repeats and profile.calibrated is None:
         message = pick("--repeats needs a calibrated machine", "--repeats 需要已校准的机器")
         raise _usage(errors, f"{message}: solmark calibrate")
+    if repeats is None:
+        repeats = 0 if profile.calibrated is None else REPEATS
     options = run.Options(backend, profile, hardware, repeats)
     findings: list[Finding] = []
     begin = time.monotonic()
@@ -74,6 +84,16 @@ def _check(root: Path, hardware: str, repeats: int, sandbox: str | None, errors:
             status.update(f"{root.name}: {finding.subject}")
     _show(f"{root.parent.name}/{root.name}", findings, time.monotonic() - begin)
     return run.passed(findings)
+
+
+def _is_meant(root: Path, hardware: str) -> bool:
+    """Whether an assignment is for a hardware class; one that cannot be read is checked, to say so."""
+    from grader.assignment import load
+
+    try:
+        return load(root).spec.target(hardware) is not None
+    except AssignmentError:
+        return True
 
 
 def _map(roots: list[Path]) -> bool:

@@ -53,6 +53,8 @@ params = { jobs = { range = [1, 60] }, machines = { range = [1, 9] } }
     "assignments/@ID@/task.py": '''\
 """Jobs are given to machines; the price is the load of the busiest one. Replace it by your own."""
 
+import itertools
+from collections.abc import Sequence
 from random import Random
 
 from grader.task import Candidate, Case, DialogueTask, Json, Outcome, Raised
@@ -73,13 +75,10 @@ def episode(case: Case, candidate: Candidate, seed: int) -> Outcome:
     if fault is not None:
         return Outcome(False, *fault)
     assert isinstance(reply, list)
-    load = [0] * machines
-    for job, machine in enumerate(reply):
-        assert isinstance(machine, int)
-        load[machine] += seconds[job]
+    plan = [machine for machine in reply if isinstance(machine, int)]
     return Outcome(
         True,
-        value=float(max(load)),
+        value=float(max(loads(seconds, plan, machines))),
         bound=float(bound(seconds, machines)),
         bound_by="load",
         quantity="makespan",
@@ -105,7 +104,22 @@ def bound(seconds: list[int], machines: int) -> int:
     return max(*seconds, -(-sum(seconds) // machines)) if len(seconds) > 1 else seconds[0]
 
 
-PARTS = {"plan": DialogueTask(episode=episode)}
+def loads(seconds: Sequence[int], plan: Sequence[int], machines: int) -> list[int]:
+    """Seconds of work of each machine."""
+    return [sum(s for s, mine in zip(seconds, plan, strict=True) if mine == one) for one in range(machines)]
+
+
+def every_plan(seed: int) -> Outcome:
+    """The best plan of a tiny question, by trying all of them: `solmark check` holds the bound against it."""
+    random = Random(seed)
+    seconds = [random.randrange(1, 10) for _ in range(random.randrange(1, 6))]
+    machines = random.randrange(1, 4)
+    plans = itertools.product(range(machines), repeat=len(seconds))
+    best = min(max(loads(seconds, plan, machines)) for plan in plans)
+    return Outcome(True, value=float(best), bound=float(bound(seconds, machines)), unit="s")
+
+
+PARTS = {"plan": DialogueTask(episode=episode, brute_force=every_plan)}
 ''',
     "assignments/@ID@/README.md": """\
 # Balance a load

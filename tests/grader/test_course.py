@@ -45,6 +45,14 @@ def test_the_map_has_every_topic_of_the_syllabus_once() -> None:
         assert not re.search("[\u4e00-\u9fff]", topic.title.en)
 
 
+def test_a_guest_lecture_closes_each_track() -> None:
+    loaded = course.load(MAP)
+    last = {topic.track: week for week in loaded.weeks for topic in week.topics}
+    assert [week.number for week in loaded.weeks if week.guest_lectures] == [
+        week.number for week in last.values()
+    ]
+
+
 def test_every_assignment_of_the_checkout_stands_where_it_says() -> None:
     loaded = {
         name: assignments.load(path).spec.topics
@@ -98,7 +106,7 @@ def test_guest_lectures_may_stand_in_a_week(file: Path) -> None:
     text = file.read_text("utf-8")
     guest = '\n[[weeks.guest_lectures]]\ntitle = { en = "A guest", zh = "嘉宾" }\nspeaker = "N. N."\n'
     file.write_text(text + guest, "utf-8")
-    (lecture,) = course.load(file).weeks[-1].guest_lectures
+    *_, lecture = course.load(file).weeks[-1].guest_lectures
     assert (lecture.title.zh, lecture.speaker) == ("嘉宾", "N. N.")
     file.unlink()
     with pytest.raises(AssignmentError, match="cannot be read"):

@@ -4,7 +4,14 @@ Layouts reach the functions as `Layout(shape, stride)` with nested tuples, and m
 ValueError means that a question has no answer.
 """
 
+import sys
 from typing import Any, NamedTuple
+
+TOO_MANY = "TooManySteps"
+
+
+class TooManySteps(BaseException):
+    """A call went on for longer than work on modes can take."""
 
 
 class Layout(NamedTuple):
@@ -26,8 +33,11 @@ def answer(module: Any, method: str, message: Any, regions: Any = None) -> Any:
 
 def _one(function: Any, arguments: Any) -> Any:
     """One answer: a layout, that the call raised, or what else it returned."""
+    given = [_given(argument) for argument in arguments]
     try:
-        result = function(*(_given(argument) for argument in arguments))
+        result = _counted(function, given, cap(sum(map(_modes, given))))
+    except TooManySteps as error:
+        return {"raised": TOO_MANY, "text": str(error)}
     except Exception as error:  # noqa: BLE001 (whatever it raises is its answer)
         kind = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         return {"raised": kind, "text": str(error)[:200]}
@@ -37,6 +47,37 @@ def _one(function: Any, arguments: Any) -> Any:
         return {"shape": _lists(result[0]), "stride": _lists(result[1])}
     except (TypeError, ValueError, OverflowError):
         return {"returned": repr(result)[:200]}
+
+
+def cap(modes: int) -> int:
+    """Most steps, executed lines of Python, of one call whose arguments have so many modes together."""
+    return 40 * (modes * modes + 50)
+
+
+def _modes(argument: Any) -> int:
+    """Leaves of a layout; a number counts as one."""
+    if isinstance(argument, Layout):
+        return _modes(argument.shape)
+    return sum(map(_modes, argument)) if isinstance(argument, tuple) else 1
+
+
+def _counted(function: Any, arguments: Any, most: int) -> Any:
+    """The result of a call that executes at most so many lines. Raises TooManySteps."""
+    steps = 0
+
+    def count(_frame: Any, event: str, _value: Any) -> Any:
+        nonlocal steps
+        steps += event == "line"
+        if steps > most:
+            raise TooManySteps(f"more than {most} steps")
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        return function(*arguments)
+    finally:
+        sys.settrace(before)
 
 
 def _given(argument: Any) -> Any:

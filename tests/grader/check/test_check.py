@@ -13,6 +13,14 @@ from grader.sandbox import registry
 from grader.scaffold.make import KINDS, ScaffoldError, make
 
 TOML, TASK = "assignment.toml", "task.py"
+INDIRECT = """\
+def _hidden_call(params):
+    import torch
+
+    check = {"y": oracle}["y"]
+    check(params, {"x": torch.zeros(params["rows"], params["columns"])})
+"""
+H200 = '[[targets]]\nhardware = "h200"\nlanguages = ["python"]'
 
 
 @pytest.fixture
@@ -52,8 +60,11 @@ def change(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "labels"),
     [
-        ("function", ["solution.py"]),
-        ("dialogue", []),
+        (
+            "function",
+            ["solution.py", "naive.py", "wrong/rounds_to_bfloat16.py", "wrong/cheat_skips_calls.py"],
+        ),
+        ("dialogue", ["solution.py", "wrong/raises.py"]),
     ],
 )
 def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, labels: list[str]) -> None:
@@ -61,14 +72,20 @@ def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, lab
     assert failing(findings) == []
     assert run.passed(findings)
     graded = {one.subject for one in findings if one.seconds is not None}
-    assert graded == ({"starter/solution.py", *labels} if labels else set())
+    assert graded >= {"starter/solution.py", *labels}
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "wanted"),
     [
         (TASK, "dram_bytes=8.0", "dram_bytes=9.0", "must be touched"),
-        (TASK, "    elements = params", "    _ = oracle\n    elements = params", "calls the oracle"),
+        (
+            TASK,
+            "    elements = params",
+            "    _hidden_call(params)\n    elements = params",
+            "calls the oracle",
+        ),
+        (TASK, "oracle=oracle, cost=cost", "oracle=cost, cost=cost", "are one function"),
         (TASK, 'inputs["x"].double()', 'inputs["z"].double()', "KeyError"),
         (
             TOML,
@@ -93,7 +110,94 @@ def test_what_does_not_hold_is_named(
 ) -> None:
     root = scaffold("function")
     change(root / file, old, new)
+    if "_hidden_call" in new:  # Through another function, and by another name.
+        change(root / TASK, "PARTS =", f"{INDIRECT}\n\nPARTS =")
     assert any(wanted in text for text in failing(checked(root)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        (", brute_force=every_plan", "", "the task has no brute_force"),
+        ("return max(*seconds, -(-sum(seconds) // machines))", "return sum(seconds)", "beyond the bound of"),
+        (
+            "not isinstance(reply, list) or len(reply) != jobs",
+            "reply == 0",
+            "TypeError",
+        ),
+        (
+            "not isinstance(reply, list) or len(reply) != jobs",
+            "not isinstance(reply, list)",
+            "the episode raises",
+        ),
+        ("if fault is not None:", "if fault is not None and reply != []:", "few: [] is accepted"),
+        (
+            "return Outcome(False, *fault)",
+            "return Outcome(False, fault[0])",
+            "without a sentence in both languages",
+        ),
+        ("return Outcome(False, *fault)", "return Outcome(False, fault[0], fault[0])", "without Chinese"),
+    ],
+)
+def test_what_a_dialogue_does_not_hold_is_named(
+    scaffold: Callable[[str], Path], old: str, new: str, wanted: str
+) -> None:
+    root = scaffold("dialogue")
+    if "is accepted" in wanted:
+        change(root / TASK, "assert isinstance(reply, list)", "reply = reply or [0] * len(seconds)")
+    change(root / TASK, old, new)
+    assert any(wanted in text for text in failing(checked(root))), failing(checked(root))
+
+
+def test_a_bound_that_nothing_reaches_is_a_warning(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("dialogue")
+    change(root / TASK, "bound=float(bound(seconds, machines))", "bound=0.5 * bound(seconds, machines)")
+    findings = checked(root)
+    assert failing(findings) == []
+    assert any(one.state is State.WARNING and "is it too low?" in one.text for one in findings)
+
+
+def test_a_short_timed_case_that_is_not_linked_is_a_warning(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("function")
+    change(root / TOML, 'hardware = "cpu"\nprimary = true', 'hardware = "cpu"\nprimary = true\n\n' + H200)
+    texts = [one.text for one in checked(root) if one.state is State.WARNING and one.subject == "case timed"]
+    assert texts == ["bound of 0.9 µs on h200: calls may overlap unseen; link it"]
+    change(root / TOML, 'id = "timed"', 'id = "timed"\nlinked = true')
+    assert not any(one.subject == "case timed" for one in checked(root))
+
+
+def test_a_milestone_without_a_measurement_is_refused(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("function")
+    milestone = '[[targets.milestones]]\nname = "naive"\nfraction = 0.1\ncredit = 0.2\n'
+    change(root / TOML, "primary = true\n", f"primary = true\n\n{milestone}")
+    assert any("measurement: is missing" in text for text in failing(checked(root)))
+    change(root / TOML, "credit = 0.2\n", 'credit = 0.2\nmeasurement = "nowhere:row"\n')
+    assert any("measurement" in text for text in failing(checked(root)))
+
+
+def test_a_promised_share_is_held_against_hidden_cases_too(
+    scaffold: Callable[[str], Path], reference: Path
+) -> None:
+    root = scaffold("dialogue")
+    best = reference / "solution.py"
+    best.write_text("# solmark: reaches=1.0\n" + (reference / "naive.py").read_text())
+    findings = checked(root, "solution.py")
+    texts = failing(findings)
+    assert any(text.startswith("solution.py, bound: below 100% of the bound: many ") for text in texts), texts
+    assert any(one.subject == "solution.py, bound of hidden cases" for one in findings)
+    assert any(one.text.startswith("the same prices twice in 1 cases") for one in findings)
+    best.write_text("# solmark: reaches=1.5\n" + (reference / "naive.py").read_text())
+    assert any("reaches=1.5; right is a share" in text for text in failing(checked(root)))
+
+
+def test_a_missing_library_is_said_or_warned_of(scaffold: Callable[[str], Path], reference: Path) -> None:
+    root = scaffold("dialogue")
+    assert any("no library.py as a baseline" in one.text for one in checked(root))
+    best = reference / "solution.py"
+    best.write_text("# solmark: library=none\n" + best.read_text())
+    assert not any("library" in one.text for one in checked(root))
+    (reference / "library.py").write_text((reference / "naive.py").read_text())
+    assert any("says library=none, but there is" in text for text in failing(checked(root)))
 
 
 def test_a_cost_below_what_must_be_touched_is_a_warning(scaffold: Callable[[str], Path]) -> None:

@@ -9,6 +9,6 @@ def schedule(ops: list[dict], edges: list[dict], machine: dict, iterations: int)
     """
     return {  # Your work begins here.
         "interval": 1,
-        "ops": {op["name"]: {"start": 0, "warpgroup": 0, "buffers": 1} for op in ops},
+        "ops": [{"name": op["name"], "start": 0, "warpgroup": 0, "buffers": 1} for op in ops],
         "barriers": [],
     }

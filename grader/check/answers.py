@@ -1,0 +1,119 @@
+"""Answers that no dialogue may take: constants and values of the wrong form, given without a sandbox.
+
+Each must be refused with a sentence in both languages, and none may make the task's own code raise.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.assignment import Assignment
+from grader.check.finding import Finding, fails, holds
+from grader.task import BlobRegion, Case, DialogueTask, Json, Outcome, Raised
+
+if TYPE_CHECKING:
+    import torch
+
+_SEED = bytes(16)
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def _deep() -> "Json":
+    value: Json = 1
+    for _ in range(40):
+        value = [value]
+    return value
+
+
+_ANSWERS: Mapping[str, "Json | Raised"] = {
+    "None": None,
+    "True": True,
+    "0": 0,
+    "-1": -1,
+    "2^62": 1 << 62,
+    "0.5": 0.5,
+    "''": "",
+    "'answer'": "answer",
+    "[]": [],
+    "[None]": [None],
+    "[0]": [0],
+    "[[], []]": [[], []],
+    "['a', 'b', 'c']": ["a", "b", "c"],
+    "[-1, -1, -1]": [-1, -1, -1],
+    "{}": {},
+    "{'a': 1}": {"a": 1},
+    "[{}] x 30": [{} for _ in range(30)],
+    "40 lists in each other": _deep(),
+    "a raised KeyError": Raised("KeyError", "'k'"),
+}
+
+
+class _TooMany(Exception):  # noqa: N818 (ends an episode; no error of anybody's)
+    """The episode has asked as often as it may."""
+
+
+@dataclass
+class _Partner:
+    """A candidate that gives one answer to everything."""
+
+    task: DialogueTask
+    regions: Sequence[BlobRegion]
+    answer: "Json | Raised"
+    asked: int = 0
+
+    def ask(self, _method: str, _message: Json, *, deadline_seconds: float | None = None) -> "Json | Raised":
+        del deadline_seconds
+        self.asked += 1
+        if self.asked > self.task.max_messages:
+            raise _TooMany
+        return self.answer
+
+    def write(self, _region: str, _values: "torch.Tensor") -> None:
+        """Nobody reads it."""
+
+    def read(self, region: str) -> "torch.Tensor":
+        import torch
+
+        dtype: torch.dtype = getattr(torch, next(one.dtype for one in self.regions if one.name == region))
+        return torch.empty(0, dtype=dtype)
+
+
+def check(assignment: Assignment, hardware: str) -> list[Finding]:
+    """What every dialogue says to such answers in its public cases. Runs `task.py`."""
+    findings: list[Finding] = []
+    cases = [case for case in assignment.cases(hardware, _SEED) if case.visibility == "public"]
+    for name, part in assignment.parts().items():
+        if isinstance(part, DialogueTask):
+            own = [case for case in cases if case.part == name]
+            wrong = [fault for case in own for fault in _faults(part, case)]
+            subject = f"answers of {name}"
+            findings += [fails(subject, text) for text in wrong[:10]]
+            if not wrong:
+                text = f"{len(_ANSWERS)} malformed answers are refused in words in {len(own)} cases"
+                findings.append(holds(subject, text))
+    return findings
+
+
+def _faults(task: DialogueTask, case: Case) -> Iterator[str]:
+    for shown, answer in _ANSWERS.items():
+        partner = _Partner(task, task.regions(case.params), answer)
+        try:
+            outcome = task.episode(case, partner, 1)
+        except _TooMany:
+            continue
+        except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
+            yield f"{case.id}: to {shown} the episode raises {type(error).__name__}: {error}"
+            continue
+        if fault := _refused(outcome):
+            yield f"{case.id}: {shown} {fault}"
+
+
+def _refused(outcome: Outcome) -> str | None:
+    if outcome.passed:
+        return "is accepted"
+    if not outcome.en or not outcome.zh:
+        return "is refused without a sentence in both languages"
+    if not _CHINESE.search(outcome.zh):
+        return f"is refused in Chinese without Chinese: {outcome.zh}"
+    return None

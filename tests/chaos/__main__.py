@@ -11,9 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from grader.assignment import load
-from grader.bundle import make
-from tests.chaos.assignment import write
+from tests.chaos.assignment import made
 from tests.chaos.databases import DATABASES
 from tests.chaos.run import Result, run
 
@@ -31,6 +29,9 @@ def main() -> int:
     parser.add_argument("--students", type=int, default=12)
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--pause", type=float, default=3.0, help="mean seconds between two acts")
+    parser.add_argument(
+        "--bundles", type=Path, help="folder of the assignments' bundles, made there if missing"
+    )
     parser.add_argument("--output", type=Path, help="write the result there (see benchmarks/)")
     parser.add_argument(
         "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"
@@ -59,10 +60,7 @@ def main() -> int:
 
 
 def _run(folder: Path, name: str, seed: int, options: argparse.Namespace, shares: int) -> Result:
-    bundles = []
-    for assignment in write(folder / f"assignments-{name}"):
-        bundle = make(load(assignment))
-        bundles.append((bundle.archive, bundle.manifest.model_dump_json()))
+    bundles = made(options.bundles or folder / "bundles")
     submissions = -(-options.submissions // shares)
     sandboxed = submissions // 20 if options.sandboxed is None else -(-options.sandboxed // shares)
     result = run(

@@ -25,7 +25,9 @@ POLL_SECONDS = 0.2
 REFUSED_SECONDS = 15.0
 """Long enough for a job to be done, and for two tries to store its Report (see `worker.RESEND_SECONDS`)."""
 OFTEN = ("kill worker", "kill judge", "kill sandbox")
-"""Acts that are in the deck twice."""
+"""Acts that are in the deck twice, in a run of some length."""
+LONG = 100
+"""So many submissions make a run of some length."""
 
 
 class Monkey:
@@ -36,6 +38,7 @@ class Monkey:
         self._students = students
         self._log = log
         self._random = random.Random(seed)
+        self._again = OFTEN if sum(len(student.works) for student in students) >= LONG else ()
         self._acts: dict[str, Callable[[], bool]] = {
             "kill worker": self._kill_worker,
             "kill judge": self._kill_judge,
@@ -75,7 +78,7 @@ class Monkey:
         if only_missing:
             self._deck = [self._random.choice(self.missing)]
         elif not self._deck:
-            self._deck = [*self._acts, *OFTEN]
+            self._deck = [*self._acts, *self._again]
             self._random.shuffle(self._deck)
             # What has never found a victim goes first.
             self._deck.sort(key=lambda name: self.done[name] > 0, reverse=True)

@@ -1,23 +1,13 @@
 """The audit of chaos runs finds what is lost, double or stuck: each of its checks can fail."""
 
-import importlib.util
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.chaos.audit import audit
+
 MANY = "kernels/many"
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def audit() -> ModuleType:
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    return importlib.import_module("tests.chaos.audit")
 
 
 def told(identity: str, nonce: str, student: str = "s00", number: int = 1, **fields: Any) -> dict[str, Any]:
@@ -94,8 +84,8 @@ def add(**line: Any) -> Callable[[list[dict[str, Any]]], None]:
     return lambda log: log.append(line)
 
 
-def test_a_good_run_is_good(audit: ModuleType) -> None:
-    outcome = audit.audit(good())
+def test_a_good_run_is_good() -> None:
+    outcome = audit(good())
     assert outcome.is_good, outcome
     assert (outcome.submitted, outcome.found, outcome.final) == ({"a", "b"}, {"c"}, {"a", "b", "c"})
 
@@ -119,12 +109,10 @@ def test_a_good_run_is_good(audit: ModuleType) -> None:
         (add(event="listed", id="a", student="s00", number=3, assignment="kernels/many"), "double"),
     ],
 )
-def test_what_went_wrong_is_found(
-    audit: ModuleType, damage: Callable[[list[dict[str, Any]]], None], what: str
-) -> None:
+def test_what_went_wrong_is_found(damage: Callable[[list[dict[str, Any]]], None], what: str) -> None:
     log = good()
     damage(log)
-    outcome = audit.audit(log)
+    outcome = audit(log)
     assert getattr(outcome, what), outcome
     assert not outcome.is_good
 
@@ -150,21 +138,21 @@ def test_what_went_wrong_is_found(
     ],
 )  # fmt: skip
 def test_what_is_not_as_it_must_be_is_named(
-    audit: ModuleType, damage: Callable[[list[dict[str, Any]]], None], fault: str
+    damage: Callable[[list[dict[str, Any]]], None], fault: str
 ) -> None:
     log = good()
     damage(log)
-    outcome = audit.audit(log)
+    outcome = audit(log)
     assert any(fault in found for found in outcome.faults), outcome
 
 
-def test_a_change_that_was_asked_for_is_none(audit: ModuleType) -> None:
+def test_a_change_that_was_asked_for_is_none() -> None:
     log = good()
     at = log.index(seen("a"))
     log[at:at] = [
         seen("a", "grader_error", verdict="grader_error", points=None),
         {"event": "rerun", "id": "a"},
     ]
-    outcome = audit.audit(log)
+    outcome = audit(log)
     assert outcome.is_good, outcome
     assert outcome.grader_errors == {"a"}

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.assignment import made
+
 ROOT = Path(__file__).parents[2]
 SUBMISSIONS = 12
 
@@ -14,12 +16,13 @@ SUBMISSIONS = 12
 @pytest.mark.timeout(600)
 def test_nothing_is_lost_double_or_stuck(tmp_path: Path) -> None:
     """One seed, drawn anew and printed. `make chaos N=1000` is the same at size."""
+    made(tmp_path / "bundles")
     runs = {}
-    for name in ("sqlite", "postgresql"):
+    for name, workers in (("sqlite", 1), ("postgresql", 2)):
         command = [
             *(sys.executable, "-m", "tests.chaos", "--database", name, "--keep", str(tmp_path / name)),
-            *("--submissions", str(SUBMISSIONS), "--sandboxed", "1", "--students", "4", "--workers", "2"),
-            *("--pause", "0.3"),
+            *("--submissions", str(SUBMISSIONS), "--sandboxed", "1", "--students", "4"),
+            *("--workers", str(workers), "--pause", "0.3", "--bundles", str(tmp_path / "bundles")),
         ]
         runs[name] = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

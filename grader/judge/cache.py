@@ -34,8 +34,8 @@ class Evictor:
     """Twice the last-level cache of the judge's own data.
 
     It is read, not written: dirty lines would have to be written back at the candidate's expense. What the
-    judge has written into the arena lies in the judge's caches alone (writing took it from all others), so
-    reading from the judge's core is enough to push it out to memory.
+    judge has written into the arena lies in the caches of the cores that wrote it (writing took it from all
+    others), so reading from each of these pushes it out to memory.
     """
 
     def __init__(self, llc_bytes: int) -> None:

@@ -77,15 +77,12 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """Stop when the half-width is under `target`; give up after `max_rounds` rounds or `seconds`.
-
-    A case is measured twice at most, so `seconds` is half of the 10 that a case may take.
-    """
+    """Stop when the half-width is under `target`; give up after `max_rounds` rounds or `seconds`."""
 
     target: float
     min_rounds: int = 11
     max_rounds: int = 40
-    seconds: float = 5.0
+    seconds: float = 10.0
 
     def looks(self) -> frozenset[int]:
         """Counts of rounds at which the interval is looked at: each 1.4 times the one before."""

@@ -5,14 +5,16 @@ gaps. Whatever is no output must still equal it after the round, and the oracle 
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from grader.contract import Verdict
 from grader.fills import SEED_BITS
-from grader.judge import authored, poison
+from grader.judge import authored, cores, poison
 from grader.judge.arena import Arena, same_bits
 from grader.judge.audit import Comparison
+from grader.judge.crew import Crew
 from grader.judge.failure import CandidateFailure
 from grader.judge.layout import SlotLayout
 from grader.messages import text
@@ -30,6 +32,7 @@ class Ring:
 
     def __init__(self, arena: Arena, slots: Sequence[SlotLayout], task: FunctionTask, case: Case) -> None:
         self.slots = tuple(slots)
+        self.crew = Crew(cores.choose())
         self._arena = arena
         self._task = task
         self._case = case
@@ -48,12 +51,23 @@ class Ring:
         written = [tensor.name for tensor in self._tensors if tensor.role != "out"]
         slots: list[Slot] = [{name: views[name] for name in written} for views in self._mine[:count]]
         seeds = [secrets.randbits(SEED_BITS) for _ in range(count)]
-        authored.guard("fill", self._case, lambda: self._task.fill(self._case.params, slots, seeds))
+
+        def fill(part: range) -> None:
+            mine, keys = slots[part.start : part.stop], seeds[part.start : part.stop]
+            authored.guard("fill", self._case, lambda: self._task.fill(self._case.params, mine, keys))
+
+        self.crew.over(count, fill)
 
     def publish(self, count: int) -> None:
         """Copy the first `count` slots to the arena: inputs, poison and canaries at once."""
-        begin, end = self.slots[0].start, self.slots[count - 1].end
-        self._arena.bytes()[begin:end].copy_(self._image.bytes()[begin:end])
+
+        def publish(part: range) -> None:
+            # To where the next part begins: the guards between two slots belong to the first.
+            begin = self.slots[part.start].start
+            end = self.slots[part.stop].start if part.stop < count else self.slots[count - 1].end
+            self._arena.bytes()[begin:end].copy_(self._image.bytes()[begin:end])
+
+        self.crew.over(count, publish)
 
     def provide(self, count: int) -> None:
         """Fill the first `count` slots and hand them to the candidate at once. Raises AssignmentFault."""
@@ -62,7 +76,10 @@ class Ring:
 
     def check_intact(self, count: int) -> None:
         """Raise CandidateFailure if a canary or an input of the first `count` slots has changed."""
-        slots = self.slots[:count]
+        self.crew.over(count, self._check_intact)
+
+    def _check_intact(self, part: range) -> None:
+        slots = self.slots[part.start : part.stop]
         for slot, name in self._arena.disturbed(slots):
             raise CandidateFailure(
                 Verdict.WRONG_ANSWER, text("outside", output=name), detail=f"slot {slot.index}"
@@ -76,18 +93,22 @@ class Ring:
                     Verdict.WRONG_ANSWER, text("input_modified", name=placement.tensor.name)
                 )
 
-    def audit(self, indices: Iterable[int]) -> list[Comparison]:
+    def audit(self, indices: Sequence[int]) -> list[Comparison]:
         """Recompute these slots and compare: one Comparison an output, joined over the slots.
 
-        Stops at the first slot that fails. Raises AssignmentFault if the oracle fails.
+        Stops soon after a slot that fails. Raises AssignmentFault if the oracle fails.
         """
-        joined: list[Comparison] = []
-        for index in indices:
-            results = self._audit_slot(index)
-            joined = [a.join(b) for a, b in zip(joined, results, strict=True)] if joined else results
-            if not all(result.passed for result in results):
-                break
-        return joined
+
+        def audit(part: range) -> list[Comparison]:
+            joined: list[Comparison] = []
+            for place in part:
+                results = self._audit_slot(indices[place])
+                joined = _join(joined, results)
+                if not all(result.passed for result in results):
+                    break
+            return joined
+
+        return reduce(_join, self.crew.over(len(indices), audit))
 
     def unwritten(self, count: int) -> list[int]:
         """Slots of the first `count` in which some output looks untouched (to be audited in full)."""
@@ -115,10 +136,15 @@ class Ring:
         return authored.compare(self._tensors, self._found[index], expected, self._case)
 
     def close(self) -> None:
-        """Give the image back."""
+        """Give the image back, and end the crew."""
+        self.crew.close()
         self._mine.clear()
         self._found.clear()
         self._image.close()
+
+
+def _join(earlier: list[Comparison], later: list[Comparison]) -> list[Comparison]:
+    return [a.join(b) for a, b in zip(earlier, later, strict=True)] if earlier else later
 
 
 def _elements(values: "torch.Tensor", flat: "torch.Tensor") -> "torch.Tensor":

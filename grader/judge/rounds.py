@@ -22,7 +22,6 @@ from grader.sol import Bound
 ROUND_SECONDS = 0.010
 AIM = 1.5
 """What a slow candidate's round should last, in times of the least: its noise must not carry it below."""
-ATTEMPTS = 2
 
 
 class Timer(Protocol):
@@ -58,15 +57,16 @@ class Rounds:
     errors: tuple[Comparison, ...] = ()
 
     def measure(self) -> Decision:
-        """Rounds until the rule is content, with one repeat where it is not: ENOUGH or UNSTABLE."""
+        """Rounds until the rule is content: ENOUGH or UNSTABLE.
+
+        Where all rounds there may be were not enough, and took less than half of the time there is, they are
+        measured once more.
+        """
         self.calls = self._enough_calls(self._round(1))
-        decision = Decision.UNSTABLE
-        for _ in range(ATTEMPTS):
-            decision = Decision.MORE
-            while decision is Decision.MORE:
-                decision = self._attempt()
-            if decision is Decision.ENOUGH:
-                break
+        begin = time.monotonic()
+        decision = self._attempt(begin)
+        if decision is Decision.UNSTABLE and time.monotonic() - begin < self.rule.seconds / 2:
+            decision = self._attempt(begin)
         return decision
 
     def once(self) -> None:
@@ -89,16 +89,15 @@ class Rounds:
                 f"bound by {ceiling.by} at the physical ceiling",
             )
 
-    def _attempt(self) -> Decision:
-        """Rounds until a decision; MORE, with a larger `calls`, if a round was too short to count."""
+    def _attempt(self, begin: float) -> Decision:
+        """Rounds until a decision; from the start, with a larger `calls`, after one too short to count."""
         self.seconds = []
         self._round(self.calls)  # Settles caches, page tables and clocks; audited, but not counted.
-        begin = time.monotonic()
         while True:
             done = self._round(self.calls)
             if done.seconds < self.round_seconds and self.calls < self.most:
                 self.calls = self._enough_calls(done)
-                return Decision.MORE
+                return self._attempt(begin)
             self.seconds.append(self._per_call(done))
             self.progress(len(self.seconds), self.rule.max_rounds)
             decision = self.rule.decide(self.seconds, time.monotonic() - begin)

@@ -22,7 +22,7 @@ from .work import cost
 if TYPE_CHECKING:
     import torch
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 18
 """Elements the oracle handles at once, so that its float64 copies stay in a cache."""
 _DEVICE_BLOCK = 1 << 26
 """On a device few launches count for more."""

@@ -10,7 +10,7 @@ from grader.judge.client import Client
 from grader.judge.gpu import ring
 from grader.judge.gpu.device import llc_bytes
 from grader.judge.overhead import Overhead
-from grader.judge.phases import priced
+from grader.judge.phases import light, priced
 from grader.judge.phases.context import Context, Ended, because
 from grader.messages import text
 from grader.task import Case
@@ -121,6 +121,10 @@ def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -
             context.progress.event(Phase.TIMED, case=plan.case.id, done=number, total=len(planned))
             if _time(context, client, plan, constant) is Verdict.UNSTABLE_TIMING:
                 unstable = unstable or plan.case.id
+            if not client.alive:
+                for left in planned[number + 1 :]:
+                    context.findings.timed.append(_not_timed(left.case, text("stale_ceiling")))
+                break
         if context.sandboxes.device is not None:
             context.findings.reading = context.sandboxes.device.noted()
     return unstable
@@ -134,6 +138,11 @@ def _time(context: Context, client: Client, plan: timed.Plan, constant: Overhead
         begin = time.monotonic()
         timing = timed.run(client, plan, overhead=constant, limits=limits, once=context.once)
         seconds = time.monotonic() - begin
+    if timing.result.verdict not in (Verdict.ACCEPTED, Verdict.UNSTABLE_TIMING):
+        context.note_output(client)
+    if light.doubtful(timing) and context.sandboxes.device is None:
+        context.sandboxes.release(client)
+        timing = light.confirmed(context, plan, timing)
     for step, spent in {**timing.steps, "rest": seconds - sum(timing.steps.values())}.items():
         context.progress.add(Phase.TIMED, step, max(0.0, spent))
     findings.timed.append(timing.result)
@@ -144,7 +153,6 @@ def _time(context: Context, client: Client, plan: timed.Plan, constant: Overhead
     verdict = timing.result.verdict
     assert verdict is not None
     if verdict not in (Verdict.ACCEPTED, Verdict.UNSTABLE_TIMING):
-        context.note_output(client)
         raise Ended(verdict, because("timed_failed", timing.result.message, case=case.id))
     return verdict
 

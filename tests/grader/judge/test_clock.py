@@ -57,7 +57,11 @@ class StuckFreezer(LeakyFreezer):
 
 @pytest.fixture
 def clock(
-    start: Starter, toy: FunctionTask, case: CaseMaker, hardware: HardwareMaker
+    start: Starter,
+    toy: FunctionTask,
+    case: CaseMaker,
+    hardware: HardwareMaker,
+    request: pytest.FixtureRequest,
 ) -> Callable[..., Clock]:
     """A clock over a bound ring of CALLS slots: `clock(mode)`."""
 
@@ -68,6 +72,7 @@ def clock(
         client = start(plan)
         client.bind(plan.slots, dict(task.scalars(chosen.params)))
         ring = Ring(client.arena, plan.slots, task, chosen)
+        request.addfinalizer(ring.close)
         return Clock(client, client.process.freezer, ring, Evictor(1 << 20), sample, chosen.id)
 
     return make

@@ -1,0 +1,57 @@
+"""The judge's crew: work is split over cores, results and failures come back in order."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from grader.judge.cores import Cores
+from grader.judge.crew import Crew
+
+
+@pytest.fixture(params=[1, 2])
+def crew(request: pytest.FixtureRequest) -> Iterator[Crew]:
+    cpus = sorted(os.sched_getaffinity(0))[: request.param]
+    assert len(cpus) == request.param, "this test needs two cores"
+    crew = Crew(Cores(cpus[0], frozenset(cpus[1:]) or frozenset(cpus)))
+    yield crew
+    crew.close()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 100])
+def test_every_item_is_worked_on_once_and_in_order(crew: Crew, count: int) -> None:
+    parts = crew.over(count, list)
+    assert [item for part in parts for item in part] == list(range(count))
+    assert all(parts)
+
+
+def test_each_core_has_a_thread_of_its_own(crew: Crew) -> None:
+    seen = crew.everywhere(lambda: (threading.get_ident(), frozenset(os.sched_getaffinity(0))))
+    if len(seen) > 1:
+        assert len({ident for ident, _ in seen}) == len({cpus for _, cpus in seen}) == 2
+        assert all(len(cpus) == 1 for _, cpus in seen)
+    else:
+        assert seen[0][0] == threading.get_ident()
+
+
+def test_the_first_failure_is_raised_when_nothing_runs_any_more(crew: Crew) -> None:
+    ended = []
+
+    def work(part: range) -> None:
+        if part.start > 0:
+            time.sleep(0.2)
+        ended.append(part.start)
+        raise ValueError(part.start)
+
+    with pytest.raises(ValueError, match=r"^0$"):
+        crew.over(2, work)
+    assert len(ended) == len(crew.everywhere(lambda: None))
+
+
+def test_threads_end_with_the_crew(crew: Crew) -> None:
+    before = set(threading.enumerate())
+    crew.everywhere(lambda: None)
+    crew.close()
+    assert set(threading.enumerate()) <= before

@@ -12,6 +12,7 @@ Every row is kept beside the output at once: a run that breaks off goes on after
 """
 
 import argparse
+import hashlib
 import json
 import math
 import re
@@ -66,6 +67,19 @@ class Attack:
     gain: str = ""
     """`time`, `acceptance`, or nothing for programs that do not try."""
 
+    @property
+    def digest(self) -> str:
+        """Of the program and the headers it includes: a row belongs to what it was measured on."""
+        return digest(self.data)
+
+
+def digest(data: bytes) -> str:
+    """A digest of a source and, one after the other, of the headers of ours that it includes."""
+    total = hashlib.sha256(data)
+    for name in re.findall(rb'^#include "(\w+\.cuh)"', data, re.MULTILINE):
+        total.update(digest((PROGRAMS / name.decode()).read_bytes()).encode())
+    return total.hexdigest()[:16]
+
 
 def main() -> int:
     """Run all, write the results; 0 if nothing gained and every verdict was one of those named."""
@@ -95,7 +109,15 @@ def run(hardware_class: str, attacks: Sequence[Attack], kept: Path, until: float
     backend = registry.choose(None)
     device = Device.open(hardware_class)
     done = begun(kept, device)
-    todo = [attack for attack in attacks if attack.name not in done]
+    todo = [attack for attack in attacks if done.get(attack.name, {}).get("program") != attack.digest]
+    kept.write_text(
+        "".join(
+            line + "\n"
+            for line in kept.read_text("utf-8").splitlines()
+            if json.loads(line).get("id") not in {attack.name for attack in todo}
+        ),
+        "utf-8",
+    )
     programs = built(todo, backend, device)
     plans = {
         name: sessions.with_rates([make(hardware, device)], backend, device)
@@ -104,13 +126,14 @@ def run(hardware_class: str, attacks: Sequence[Attack], kept: Path, until: float
     }
     best: dict[str, float] = {}
     for row in done.values():
-        if row["family"] == "honest" and "seconds" in row:
+        stale = any(attack.name == row["id"] for attack in todo)
+        if row["family"] == "honest" and "seconds" in row and not stale:
             best[row["task"]] = min(row["seconds"], best.get(row["task"], math.inf))
     for attack in todo:
         if time.monotonic() > until:
             break
         row = {"id": attack.name, "attack": attack.name, "task": attack.task, "family": attack.family}
-        row |= {"gain": attack.gain}
+        row |= {"gain": attack.gain, "program": attack.digest}
         program = programs[attack.name]
         if isinstance(program, str):
             row |= {"verdict": "build_error", "as_expected": Verdict.BUILD_ERROR in attack.expected}
@@ -325,9 +348,9 @@ def busy_plan(hardware: profile.Hardware, device: Device, name: str = "busy") ->
             uniform(slot["x"], seed, "x")
 
     def oracle(params: Params, inputs: Slot) -> Slot:  # noqa: ARG001
-        values = inputs["x"].double()
-        rest = torch.tensor(0.999, dtype=torch.float32).double() ** steps
-        return {"out": values * rest + (1 - rest)}
+        factor, term = torch.tensor([0.99999, 0.00001], dtype=torch.float32).double()
+        rest = factor**steps
+        return {"out": inputs["x"].double() * rest + (1 - rest) * term / (1 - factor)}
 
     task = FunctionTask(
         tensors=lambda _params: tensors,
@@ -336,7 +359,7 @@ def busy_plan(hardware: profile.Hardware, device: Device, name: str = "busy") ->
         cost=lambda _params: Cost(operations={"fp32": 2.0 * steps * size}, steps=1),
         scalars=lambda _params: {"steps": steps},
     )
-    tolerance = {"out": Tolerance(1e-3, 1e-3, 1e-3)}
+    tolerance = {"out": Tolerance(5e-3, 5e-3, 2e-2)}
     case = Case(name, name, "public", "timed", {}, linked=name == "busy", tolerance=tolerance)
     return timed.plan(task, case, hardware, device)
 

@@ -90,8 +90,10 @@ def oracle(task: str, inputs: Tensors) -> torch.Tensor:
         return inputs[0].double() + inputs[1].double()
     if task == "product":
         return inputs[0].double() @ inputs[1].double()
-    rest = torch.tensor(0.999, dtype=torch.float32).double() ** STEPS[task]
-    return inputs[0].double() * rest + (1 - rest)
+    factor, term = torch.tensor([0.99999, 0.00001], dtype=torch.float32).double()
+    rest = factor ** STEPS[task]
+    result: torch.Tensor = inputs[0].double() * rest + (1 - rest) * term / (1 - factor)
+    return result
 
 
 def fill(slots: list[Tensors]) -> None:

@@ -8,7 +8,7 @@ static __global__ void busy_some(const float *x, float *out, int64_t steps) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v = x[i];
     for (int64_t s = 0; s < steps; ++s)
-        v = v * 0.999f + 0.001f;
+        v = v * 0.99999f + 0.00001f;
     out[i] = v;
 }
 
@@ -22,7 +22,7 @@ static __global__ void busy_many(Many many, int64_t steps) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v = many.x[blockIdx.y][i];
     for (int64_t s = 0; s < steps; ++s)
-        v = v * 0.999f + 0.001f;
+        v = v * 0.99999f + 0.00001f;
     many.out[blockIdx.y][i] = v;
 }
 

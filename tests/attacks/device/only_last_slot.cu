@@ -1,4 +1,4 @@
-// attack: task=add family=question expected=wrong_answer gain=time
+// attack: task=add family=question expected=wrong_answer,accepted gain=time
 // Works only where the address is the highest seen so far: whoever checks one call checks the last.
 #include "add.cuh"
 

@@ -29,7 +29,7 @@ def busy(x, out, steps, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i)
     for _ in range(steps):
-        v = v * 0.999 + 0.001
+        v = v * 0.99999 + 0.00001
     tl.store(out + i, v)
 
 

@@ -84,7 +84,7 @@ def _adapter(source: bytes) -> Finding:
 
 def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     grader = Grader(assignment, options.backend, options.hardware, options.target)
-    for name, files in _starters(assignment).items() if options.grade else ():
+    for name, files in starters(assignment).items() if options.grade else ():
         if _offered(assignment, options.target, files):
             yield gradings.of_starter(grader, name, files)
     root = solutions.folder(assignment)
@@ -131,8 +131,8 @@ def _repeats(grader: Grader, best: Solution, count: int) -> Iterator[Finding]:
         yield warning("repeatability", "not measured: --repeats 3, on a calibrated machine")
 
 
-def _starters(assignment: Assignment) -> Mapping[str, Mapping[str, bytes]]:
-    """Each entry file of starter/ with the files of their own that parts have."""
+def starters(assignment: Assignment) -> Mapping[str, Mapping[str, bytes]]:
+    """By name, each entry file of starter/ with the files of their own that parts have."""
     folder = assignment.root / "starter"
     own = {part.file for part in assignment.spec.parts if part.file}
     beside = {name: (folder / name).read_bytes() for name in own if (folder / name).is_file()}

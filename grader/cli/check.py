@@ -1,6 +1,7 @@
 """`solmark check`: does an assignment hold what it promises?"""
 
 import time
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,10 @@ def command(
             help="Sessions of the best solution, to see their spread; by default 3 on a calibrated machine.",
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Grade only solutions whose file fits, such as 'wrong/cheat_*'; may be repeated."),
+    ] = None,
     sandbox: Annotated[
         str | None, typer.Option(help="bubblewrap, docker or plain; by default the best here.")
     ] = None,
@@ -49,13 +54,15 @@ def command(
         roots = [root for root in roots if _is_meant(root, hardware)]
     good = True
     for root in roots:
-        good = _check(root, hardware, repeats, sandbox, errors) and good
+        good = _check(root, hardware, repeats, only or ["*"], sandbox, errors) and good
     if every:
         good = _map(sorted(available().values())) and good
     raise typer.Exit(exit_codes.ACCEPTED if good else exit_codes.NOT_ACCEPTED)
 
 
-def _check(root: Path, hardware: str, repeats: int | None, sandbox: str | None, errors: Console) -> bool:
+def _check(
+    root: Path, hardware: str, repeats: int | None, only: list[str], sandbox: str | None, errors: Console
+) -> bool:
     from grader.check import run
     from grader.hardware.profile import HardwareError
     from grader.hardware.profile import load as load_hardware
@@ -75,7 +82,13 @@ def _check(root: Path, hardware: str, repeats: int | None, sandbox: str | None, 
         raise _usage(errors, f"{message}: solmark calibrate")
     if repeats is None:
         repeats = 0 if profile.calibrated is None else REPEATS
-    options = run.Options(backend, profile, hardware, repeats)
+    options = run.Options(
+        backend,
+        profile,
+        hardware,
+        repeats,
+        only=lambda solution: any(fnmatchcase(solution.label, pattern) for pattern in only),
+    )
     findings: list[Finding] = []
     begin = time.monotonic()
     with errors.status(str(root)) as status:
@@ -133,12 +146,15 @@ def _show(title: str, findings: list[Finding], seconds: float) -> None:
         spent = "" if finding.seconds is None else f"{finding.seconds:.1f}"
         table.add_row(_MARK[finding.state], finding.subject, _plain(finding.text), spent)
     console.print(table)
+    graded = [finding.seconds for finding in findings if finding.seconds is not None]
     failed = sum(finding.state is State.FAILS for finding in findings)
     warned = sum(finding.state is State.WARNING for finding in findings)
     console.print(
         pick(
-            f"{failed} fail, {warned} warnings, {len(findings)} findings in {seconds:.0f} s",
-            f"{failed} 项不通过，{warned} 项警告，共 {len(findings)} 项，用时 {seconds:.0f} 秒",
+            f"{failed} fail, {warned} warnings, {len(findings)} findings in {seconds:.0f} s; "
+            f"{len(graded)} gradings took {sum(graded):.0f} s, the longest {max(graded, default=0):.1f} s",
+            f"{failed} 项不通过，{warned} 项警告，共 {len(findings)} 项，用时 {seconds:.0f} 秒；"
+            f"{len(graded)} 次评测共 {sum(graded):.0f} 秒，最长 {max(graded, default=0):.1f} 秒",
         ),
         highlight=False,
     )

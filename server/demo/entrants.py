@@ -70,7 +70,7 @@ def _header(path: Path, folder: Path) -> tuple[Verdict, str | None, Mapping[str,
         head = "".join(line for _, line in zip(range(HEADER_LINES), file, strict=False))
     found = {match["key"]: match["value"] for match in _HEADER.finditer(head)}
     try:
-        others = {name: folder / name for name in found.get("with", "").split(",") if name}
+        others = {Path(name).name: folder / name for name in found.get("with", "").split(",") if name}
         files = {found.get("name", f"solution{path.suffix}"): path, **others}
         return Verdict(found["verdict"]), found.get("language"), files
     except (KeyError, ValueError):

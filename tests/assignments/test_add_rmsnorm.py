@@ -1,11 +1,8 @@
-"""kernels/add-rmsnorm: oracle, bound, fills, limits, pages, and the verdict each reference file must get."""
+"""kernels/add-rmsnorm: oracle, bound, fills, limits, pages."""
 
-import hashlib
 import math
 import re
-import secrets
 import struct
-import time
 from collections import Counter
 from functools import cache
 from itertools import product
@@ -16,11 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from grader import session
 from grader.assignment import Assignment, load
-from grader.contract import JobSpec, Mode, Report, SourceFile, Target, Verdict
+from grader.contract import Verdict
 from grader.judge import audit
-from grader.sandbox import registry
 from grader.task import Candidate, Case, FunctionTask, Params, Tensor, Tolerance
 
 CHECKOUT = Path(__file__).parents[2]
@@ -301,60 +296,3 @@ def test_wrong_solutions_name_their_verdict_and_differ_in_their_bug() -> None:
     assert sum(path.name.startswith("cheat_") for path in wrong) >= 2
     assert {path.suffix for path in wrong} == {".py", ".cpp"}
     assert all(header(path)["verdict"] == "accepted" for path in REFERENCE.glob("*.*"))
-
-
-# --- real gradings ------------------------------------------------------------------------------------------
-
-
-def graded(assignment: Assignment, path: Path, mode: Mode = Mode.TEST) -> Report:
-    data = path.read_bytes()
-    job = JobSpec(
-        submission="test",
-        attempt=1,
-        token=secrets.token_hex(16),
-        mode=mode,
-        assignment=assignment.id,
-        bundle=assignment.digest,
-        files=(SourceFile(name=path.name, sha256=hashlib.sha256(data).hexdigest(), size=len(data)),),
-        target=Target(hardware="cpu"),
-        deadline=time.time() + 600,
-    )
-    backend = registry.choose()
-    return session.grade(
-        job, assignment, {path.name: data}, backend=backend, hardware=None, emit=lambda _event: None
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("solution.py", ""),
-        ("solution.cpp", ""),
-        ("solution_triton.py", ""),
-        ("naive.py", ""),
-        ("wrong/accumulates_in_the_input_type.cpp", ""),
-        ("wrong/adds_into_x.py", "The input x was modified"),
-        ("wrong/assumes_contiguous_rows.cpp", ""),
-        ("wrong/bfloat16_in_a_tenth_of_the_row.py", ""),
-        ("wrong/cheat_remembers_the_statistic.py", ""),
-        ("wrong/eps_outside_the_root.py", "eps was added outside"),
-        ("wrong/forgets_res_out.py", "x + res is an output as well"),
-        ("wrong/mean_over_padded_columns.py", "taken over 8 padded columns"),
-        ("wrong/no_such_header.cpp", ""),
-        ("wrong/normalises_the_unrounded_sum.py", "before it was rounded"),
-        ("wrong/returns_the_result.py", "instead of writing"),
-    ],
-)
-def test_reference_files_get_the_verdict_they_name(assignment: Assignment, name: str, hint: str) -> None:
-    notes = header(REFERENCE / name)
-    report = graded(assignment, REFERENCE / name, Mode(notes.get("mode", "test")))
-    assert report.verdict == Verdict(notes["verdict"]), report.message
-    sentences = [result.message.en for result in report.tests if result.message is not None]
-    assert hint in " ".join(sentences)
-
-
-@pytest.mark.parametrize("name", ["solution.py", "triton_solution.py", "solution.cpp"])
-def test_starters_run_and_pass_nothing(assignment: Assignment, name: str) -> None:
-    report = graded(assignment, FOLDER / "starter" / name)
-    ran = {result.verdict for result in report.tests if result.verdict is not None}
-    assert ran == {Verdict.WRONG_ANSWER}, report.message

@@ -124,7 +124,11 @@ def test_complement_of_any_layout(layout: Any, target: int) -> None:
 @given(layouts(), layouts(24))
 @settings(max_examples=150, deadline=None)
 def test_composition_of_any_two_layouts(outer: Any, inner: Any) -> None:
+    """Of those that may be composed: within the outer one, without a carry between the inner one's modes."""
     assume(max(values(inner)) < model.size(outer))
+    leaves = list(zip(model.flat(inner.shape), model.flat(inner.stride), strict=True))
+    alone = [[model.at(outer, at * stride) for at in range(extent)] for extent, stride in reversed(leaves)]
+    assume([sum(point) for point in itertools.product(*alone)] == [values(outer)[at] for at in values(inner)])
     found = answered("compose", outer, inner)
     if found is None:
         return  # The usual conditions of divisibility may refuse more than has no answer.

@@ -1,0 +1,101 @@
+"""Every assignment of the checkout holds what `solmark check` asks for, and every solution gets its verdict.
+
+At the size of a CPU: correctness, and one round of the timed cases for what must be accepted.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from grader import assignment as assignments
+from grader.assignment import Assignment
+from grader.check import gradings, run, solutions
+from grader.check.finding import Finding, State
+from grader.check.gradings import Grader
+from grader.check.solutions import Solution
+from grader.sandbox import registry
+
+CHECKOUT = Path(__file__).parents[2]
+NAMES = sorted(
+    name
+    for name, root in assignments.available().items()
+    if root.is_relative_to(CHECKOUT) and (root / "assignment.toml").is_file()
+)
+PRICED = ["kernels/auto-pipeline", "kernels/layout-algebra"]
+HINTS = {
+    "kernels/add-rmsnorm/wrong/adds_into_x.py": "The input x was modified",
+    "kernels/add-rmsnorm/wrong/eps_outside_the_root.py": "eps was added outside",
+    "kernels/add-rmsnorm/wrong/forgets_res_out.py": "x + res is an output as well",
+    "kernels/add-rmsnorm/wrong/mean_over_padded_columns.py": "taken over 8 padded columns",
+    "kernels/add-rmsnorm/wrong/normalises_the_unrounded_sum.py": "before it was rounded",
+    "kernels/add-rmsnorm/wrong/returns_the_result.py": "instead of writing",
+    "kernels/add-rmsnorm/wrong/predict_in_milliseconds.py": "is not the bound",
+    "kernels/add-rmsnorm/wrong/predict_is_always_memory.py": "it is bound by",
+    "kernels/layout-algebra/wrong/cheat_enumerates_the_indices.py": "work on modes, never on indices",
+    "kernels/layout-algebra/wrong/returns_the_offsets.py": "a pair (shape, stride)",
+    "kernels/layout-algebra/wrong/swizzle_tears_pieces_apart.py": "tears pieces of",
+    "kernels/layout-algebra/wrong/swizzle_leaves_the_tile.py": "out of the tile",
+}
+
+
+@cache
+def grader(name: str) -> Grader:
+    """One for each assignment: it is read once."""
+    return Grader(loaded(name), registry.choose("bubblewrap"), None)
+
+
+@cache
+def loaded(name: str) -> Assignment:
+    return assignments.load(assignments.available()[name])
+
+
+def found(name: str) -> list[Solution]:
+    solutions_, faults = solutions.read(CHECKOUT / "reference" / name)
+    assert faults == []
+    return solutions_
+
+
+ALL = [pytest.param(name, one, id=f"{name}/{one.label}") for name in NAMES for one in found(name)]
+
+
+@pytest.mark.parametrize(("name", "solution"), ALL)
+def test_a_solution_gets_the_verdict_that_it_names(name: str, solution: Solution) -> None:
+    finding, report = gradings.of_solution(grader(name), solution)
+    assert finding.state is not State.FAILS, finding.text
+    said = [result.message.en for result in report.tests if result.message is not None]
+    assert HINTS.get(f"{name}/{solution.label}", "") in " ".join(said)
+
+
+def test_hints_are_of_solutions_that_there_are() -> None:
+    assert set(HINTS) <= {str(param.id) for param in ALL}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_starters_run_and_pass_nothing(name: str) -> None:
+    starters = run.starters(loaded(name))
+    assert starters
+    findings = [gradings.of_starter(grader(name), file, files) for file, files in starters.items()]
+    assert [one.text for one in findings if one.state is State.FAILS] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_that_needs_no_grading_holds(name: str) -> None:
+    """Folder, pages, bound, cost, tolerances, answers, and what solutions there are."""
+    findings = list(run.check(loaded(name).root, run.Options(registry.choose("bubblewrap"), grade=False)))
+    assert of_state(findings, State.FAILS) == []
+    assert [text for text in of_state(findings, State.WARNING) if not text.startswith("milestones:")] == []
+
+
+@pytest.mark.parametrize("name", PRICED)
+def test_prices_repeat_and_the_reference_comes_near_the_bound_of_hidden_cases(name: str) -> None:
+    best = found(name)[0]
+    assert best.reaches is not None
+    assert best.reaches >= 0.95
+    findings = gradings.of_prices(grader(name), best)
+    assert of_state(findings, State.FAILS) == []
+    assert len(findings) == 3
+
+
+def of_state(findings: list[Finding], state: State) -> list[str]:
+    return [f"{one.subject}: {one.text}" for one in findings if one.state is state]

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from grader.contract import Mode
 from server.db.models.node import NodeState
 from server.schemas import Body
 
@@ -23,6 +24,16 @@ class ClaimOut(BaseModel):
     heartbeat_seconds: float
 
 
+class Health(Body):
+    """What a worker says of its health."""
+
+    probe_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Since a message last reached it; null: none did yet. A job at hand keeps others waiting."""
+    spooled_reports: int = Field(default=0, ge=0, le=1 << 31)
+    """Reports that the server has not acknowledged yet."""
+    disk_free_bytes: int | None = Field(default=None, ge=0, le=1 << 53)
+
+
 class HeartbeatBody(Body):
     """A worker lives."""
 
@@ -31,6 +42,9 @@ class HeartbeatBody(Body):
     devices: int = Field(default=1, ge=1, le=64)
     state: Literal["active", "draining", "set_aside"] = "active"
     versions: dict[str, Any] = Field(default_factory=dict, max_length=64)
+    health: Health = Field(default_factory=Health)
+    consuming: bool = True
+    """Whether its last probe through the queue reached it."""
 
 
 class HeartbeatOut(BaseModel):
@@ -38,6 +52,52 @@ class HeartbeatOut(BaseModel):
 
     state: NodeState
     cancelled: bool
+
+
+class NodeBody(Body):
+    """What a node shall be."""
+
+    state: NodeState
+
+
+class NodeOut(BaseModel):
+    """A node as staff see it."""
+
+    name: str
+    state: NodeState
+    quarantine: dict[str, Any] | None
+    """What it was quarantined for: numbers of failures and students, nodes and assignments concerned."""
+    last_heartbeat: datetime | None
+
+
+class QuarantineOut(BaseModel):
+    """An assignment of which nothing is graded."""
+
+    assignment: str
+    since: datetime
+    evidence: dict[str, Any]
+
+
+class RejudgeBody(Body):
+    """Which submissions are graded again; all that were graded, unless it says less."""
+
+    errors_only: bool = False
+    """Only those that ended as a grader error."""
+    mode: Mode | None = None
+
+
+class RejudgeOut(BaseModel):
+    """How many submissions are in the queue again."""
+
+    submissions: int
+
+
+class JobOut(BaseModel):
+    """What a worker grades now."""
+
+    submission: str
+    attempt: int
+    started: datetime | None
 
 
 class WorkerOut(BaseModel):
@@ -49,5 +109,8 @@ class WorkerOut(BaseModel):
     hardware: str
     devices: int
     state: NodeState
+    consuming: bool
     last_heartbeat: datetime
     versions: dict[str, Any]
+    health: dict[str, Any]
+    job: JobOut | None

@@ -112,25 +112,26 @@ def of_prices(grader: Grader, solution: Solution) -> list[Finding]:
     first, second = (
         grader.grade(solution.files, Mode.GRADE, language=solution.language, seed=seed) for _ in range(2)
     )
-    subject = f"{solution.label}, same seed"
+    subject, seconds = f"{solution.label}, same seed", first.seconds + second.seconds
     if first.verdict is not Verdict.ACCEPTED or second.verdict is not Verdict.ACCEPTED:
         worse = second if first.verdict is Verdict.ACCEPTED else first
         return [fails(subject, f"{worse.verdict.value}: {worse.message.en}", worse.seconds)]
     prices = [{timed.case: timed.measure for timed in report.timed} for report in (first, second)]
     differ = sorted(case for case, measure in prices[0].items() if prices[1].get(case) != measure)
     if differ:
-        findings = [fails(subject, f"other prices in {', '.join(differ)}", first.seconds)]
+        findings = [fails(subject, f"other prices in {', '.join(differ)}", seconds)]
     else:
-        findings = [holds(subject, f"the same prices twice in {len(prices[0])} cases", first.seconds)]
+        findings = [holds(subject, f"the same prices twice in {len(prices[0])} cases", seconds)]
     if solution.reaches is None:
         return findings
-    findings.append(priced.reaches(f"{solution.label}, bound", first, solution.reaches))
+    findings.append(priced.reaches(f"{solution.label}, bound", first.timed, solution.reaches))
     exposed = priced.exposed(grader.assignment, grader.target, seed)
     if exposed is not None:
         report = dataclasses.replace(grader, assignment=exposed).grade(
             solution.files, Mode.GRADE, language=solution.language, seed=seed
         )
-        findings.append(priced.reaches(f"{solution.label}, bound of hidden cases", report, solution.reaches))
+        finding = priced.reaches(f"{solution.label}, bound of hidden cases", report.timed, solution.reaches)
+        findings.append(dataclasses.replace(finding, seconds=report.seconds))
     return findings
 
 

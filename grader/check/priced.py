@@ -1,11 +1,11 @@
 """Priced dialogues: the bound against every answer to tiny questions, hidden cases with their prices."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.assignment import Assignment
 from grader.check.finding import Finding, fails, holds, warning
-from grader.contract import Report
+from grader.contract import TimedResult
 from grader.spec import CaseSpec, ToleranceSpec
 from grader.task import Case, DialogueTask
 
@@ -63,12 +63,12 @@ def _timed(case: Case) -> CaseSpec:
     return CaseSpec(id=case.id, part=case.part, role="timed", params=dict(case.params), tolerance=tolerance)
 
 
-def reaches(subject: str, report: Report, least: float) -> Finding:
-    """Whether every priced case of a grading comes near enough to its bound."""
-    shares = {timed.case: timed.fraction or 0.0 for timed in report.timed}
+def reaches(subject: str, results: Sequence[TimedResult], least: float) -> Finding:
+    """Whether every priced case comes near enough to its bound."""
+    shares = {timed.case: timed.fraction or 0.0 for timed in results}
     short = [f"{case} {share:.1%}" for case, share in shares.items() if share < least]
     if short or not shares:
         what = ", ".join(short) or "no case is priced"
-        return fails(subject, f"below {least:.0%} of the bound: {what}", report.seconds)
+        return fails(subject, f"below {least:.0%} of the bound: {what}")
     text = f"at least {min(shares.values()):.1%} of the bound in {len(shares)} cases; {least:.0%} is promised"
-    return holds(subject, text, report.seconds)
+    return holds(subject, text)

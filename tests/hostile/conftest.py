@@ -1,16 +1,21 @@
-"""Grades programs of the corpus for real, and runs them with their one limit lifted as a control."""
+"""Grades programs of the corpus for real, and looks at what they leave; `corpus.py` says what a program promises."""
 
 import hashlib
+import importlib.util
+import json
 import os
 import re
 import secrets
 import socket
-import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,14 +23,29 @@ import pytest
 from grader import session
 from grader.assignment import Assignment, load
 from grader.contract import JobLimits, JobSpec, Mode, Report, SourceFile, Target
-from grader.sandbox import registry, trial
-from grader.sandbox.base import MIB, Backend, Command, Limits
+from grader.judge import build as judge_build
+from grader.judge.supervisor import Supervisor
+from grader.sandbox import registry, uids
+from grader.sandbox.base import MIB, Backend
 
-PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).parents[2]
 SEED = bytes(range(16))
-HARM = "harm:"
-"""What a program prints once it has done what it wants to do."""
+RECORDS = "HOSTILE_RECORDS"
+"""Names the file to which every check appends what it found, for `benchmarks/hostile.py`."""
+
+
+def _load(name: str) -> ModuleType:
+    """Tests have no packages: what lies beside this file is loaded by its path."""
+    spec = importlib.util.spec_from_file_location(f"hostile_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[f"hostile_{name}"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+corpus, controls = _load("corpus"), _load("controls")
 
 LIMITS = JobLimits(
     wall_seconds=5.0,
@@ -35,21 +55,19 @@ LIMITS = JobLimits(
     output_bytes=256 << 10,
     build_seconds=5.0,
 )
-HELD = Limits(
-    wall_seconds=5.0, cpu_seconds=4.0, memory_bytes=1024 * MIB, processes=64, output_bytes=256 << 10
-)
-"""The same for a control, in which one of them is lifted."""
-LIFTED: Mapping[str, Mapping[str, Any]] = {
-    "wall": {"wall_seconds": 60.0},
-    "cpu": {"cpu_seconds": 60.0, "wall_seconds": 60.0},
-    "memory": {"memory_bytes": 4096 * MIB, "wall_seconds": 60.0},
-    "processes": {"processes": 1000, "wall_seconds": 60.0, "cpu_seconds": 60.0},
-    "output": {"output_bytes": 64 * MIB},
-    "disk": {"disk_bytes": 1024 * MIB},
-    "shm": {"shm_bytes": 1024 * MIB},
-    "inodes": {"inodes": 100_000, "wall_seconds": 60.0},
-    "open_files": {"open_files": 4096},
-}
+AMOUNTS = {"MIB": "1500", "CPU": "5"}
+"""More than a program may have, for those that count what they take."""
+AMOUNTS_AT_BUILD = {"MIB": "3000", "CPU": "12"}
+IN_PLACE_OF_THE_COMPILER = """
+
+import os
+import sys
+
+if "cc1plus" in sys.argv[1] and "solution.cpp" in sys.argv:
+    attack()
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""What makes a Python program a wrapper of g++: it does its harm, and then becomes the compiler."""
 
 TOML = """\
 id = "kernels/double"
@@ -105,68 +123,39 @@ PARTS = {
 }
 '''
 CANARY = b"def solve(x, y):\n    y.copy_(2 * x)\n"
-_HEADER = re.compile(r"hostile: family=(?P<family>\S+) verdict=(?P<verdict>\S+) lift=(?P<lift>\S+)")
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program and what its header promises."""
-
-    path: Path
-    family: str
-    verdicts: tuple[str, ...]
-    """One, or more where it depends on the machine which limit is reached first."""
-    lift: str
-    """The one limit without which it does its harm; `sandbox` for all, `none` where there is none to lift."""
-
-
-def corpus() -> list[Program]:
-    """All programs, by name."""
-    found = []
-    for path in sorted(PROGRAMS.glob("*.*")):
-        header = _HEADER.search(path.read_text().partition("\n")[0])
-        assert header is not None, f"{path.name} has no header"
-        found.append(Program(path, header["family"], tuple(header["verdict"].split(",")), header["lift"]))
-    return found
-
-
-def chosen() -> list[Program]:
-    """One program of each family and a sixth of the rest, another one for each commit; all with HOSTILE=all."""
-    programs = corpus()
-    if os.environ.get("HOSTILE") == "all":
-        return programs
-    revision = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    ).stdout.strip()
-
-    def rank(program: Program) -> bytes:
-        return hashlib.sha256(f"{revision} {program.path.name}".encode()).digest()
-
-    by_rank = sorted(programs, key=rank)
-    firsts = {program.family: program for program in reversed(by_rank)}.values()
-    rest = [program for program in by_rank if program not in firsts]
-    return sorted([*firsts, *rest[: len(rest) // 6]], key=lambda program: program.path.name)
+CANARY_CPP = b"""#include "solmark.h"
+extern "C" int solve(const solmark_tensor *t, int, const solmark_scalar *, int, void *) { return t == nullptr; }
+"""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "program" in metafunc.fixturenames:
-        programs = chosen()
-        if "control" in metafunc.fixturenames:  # the others end by themselves or never, whatever the limits
-            programs = [program for program in programs if program.lift != "none"]
+        programs = corpus.chosen()
         metafunc.parametrize("program", programs, ids=[program.path.name for program in programs])
+    if "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", corpus.backends(), indirect=True, scope="session")
 
 
 @dataclass(frozen=True)
 class Host:
-    """What there is to reach on the host: a server, an abstract socket and a secret of the judge."""
+    """What there is to reach on the host, and what the judge has that nobody else may have."""
 
     port: int
+    udp: int
+    socket: Path
     secret: str
 
-    def source(self, program: Program) -> bytes:
+    def source(self, program: Any, amounts: Mapping[str, str] = AMOUNTS) -> bytes:
         """The program, told where to look: it need not find that out to be dangerous."""
-        text = program.path.read_text()
-        values = {"PORT": self.port, "SECRET": self.secret, "ROOT": ROOT, "PID": os.getpid()}
+        text: str = program.path.read_text()
+        values: dict[str, object] = {"PORT": self.port, "UDP": self.udp, "SOCKET": self.socket}
+        values |= {
+            "FILE": self.socket.parent / "secret",
+            "SECRET": self.secret,
+            "ROOT": ROOT,
+            "PID": os.getpid(),
+            **amounts,
+        }
         for name, value in values.items():
             text = text.replace(f"@{name}@", str(value))
         return text.encode()
@@ -174,12 +163,38 @@ class Host:
 
 @pytest.fixture(scope="session")
 def host() -> Iterator[Host]:
-    """A host with something to steal."""
+    """A host with something to steal: servers, a socket, and a secret in a file that the judge has open."""
     secret = f"solmark-secret-{secrets.token_hex(8)}"
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
-        local.bind(f"\0{secret}")
-        local.listen()
-        yield Host(server.getsockname()[1], secret)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX) as named,
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile() as file,
+    ):
+        datagrams.bind(("127.0.0.1", 0))
+        for local, address in ((abstract, f"\0{secret}"), (named, f"{folder}/socket")):
+            local.bind(address)
+            local.listen()
+        Path(folder, "secret").write_text(f'{secret.replace("-", "_")} = "{secret}";\n')
+        file.write(secret.encode())
+        file.flush()
+        os.set_inheritable(file.fileno(), True)  # As if it had been forgotten.
+        threading.Thread(target=_echo, args=(datagrams,), daemon=True).start()
+        yield Host(server.getsockname()[1], datagrams.getsockname()[1], Path(folder, "socket"), secret)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+            last.sendto(b"", datagrams.getsockname())
+
+
+def _echo(channel: socket.socket) -> None:
+    """Answer every datagram, until an empty one comes."""
+    with suppress(OSError):
+        while True:
+            data, sender = channel.recvfrom(64)
+            if not data:
+                return
+            channel.sendto(data, sender)
 
 
 @pytest.fixture(scope="session")
@@ -198,17 +213,17 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     return load(root)
 
 
-@pytest.fixture(scope="session", params=["bubblewrap"])
+@pytest.fixture(scope="session")
 def backend(request: pytest.FixtureRequest) -> Backend:
-    """Every backend that isolates."""
+    """Every backend that isolates and can run here."""
     return registry.choose(request.param)
 
 
 @pytest.fixture(scope="session")
-def grade(assignment: Assignment, backend: Backend) -> Callable[[str, bytes], Report]:
-    """grade(file name, content) -> Report of a whole session."""
+def grade(assignment: Assignment, backend: Backend) -> Callable[..., Report]:
+    """grade(file name, content, limits=LIMITS) -> Report of a whole session."""
 
-    def grade(name: str, content: bytes) -> Report:
+    def grade(name: str, content: bytes, limits: JobLimits = LIMITS) -> Report:
         digest = hashlib.sha256(content).hexdigest()
         job = JobSpec(
             submission="hostile",
@@ -219,7 +234,7 @@ def grade(assignment: Assignment, backend: Backend) -> Callable[[str, bytes], Re
             bundle=assignment.digest,
             files=(SourceFile(name=name, sha256=digest, size=len(content)),),
             target=Target(hardware="cpu"),
-            limits=LIMITS,
+            limits=limits,
             deadline=time.time() + 600,
         )
         files = {name: content}
@@ -231,47 +246,82 @@ def grade(assignment: Assignment, backend: Backend) -> Callable[[str, bytes], Re
 
 
 @pytest.fixture(scope="session")
+def grade_within(grade: Callable[..., Report]) -> Callable[[bytes], Report]:
+    """grade_within(content) -> Report, with so much wall time that a busy machine cannot use it up."""
+    limits = LIMITS.model_copy(update={"wall_seconds": 60.0, "warm_up_seconds": 60.0})
+    return lambda content: grade("solution.py", content, limits)
+
+
+@pytest.fixture(scope="session")
+def build(host: Host, backend: Backend) -> Callable[[Any], judge_build.Build]:
+    """build(Python program) -> how a build ends in which it runs in the compiler's place."""
+
+    def build(program: Any) -> judge_build.Build:
+        source = host.source(program, AMOUNTS_AT_BUILD) + IN_PLACE_OF_THE_COMPILER.encode()
+        return judge_build.compile_native(
+            backend,
+            controls.HELD,
+            {"solution.cpp": CANARY_CPP, "hostile.py": source},
+            "solution.cpp",
+            flags=["-wrapper", f"{sys.executable},-I,-S,hostile.py"],
+            seconds=5.0,
+            cpus=None,
+            supervisor=Supervisor(),
+        )
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def unharmed(grade: Callable[[str, bytes], Report]) -> Callable[[], str]:
     """unharmed() -> verdict of an honest submission, graded now."""
     return lambda: grade("solution.py", CANARY).verdict.value
 
 
 @pytest.fixture(scope="session")
-def control(
-    host: Host, backend: Backend, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Program], str]:
-    """control(program) -> what it prints with its limit lifted; for C++, whether it builds.
+def record() -> Callable[..., None]:
+    """record(**fields) appends what a check has found to the file that HOSTILE_RECORDS names, if any."""
 
-    Without any sandbox it runs twice: some look for what the run before has left.
-    """
+    def record(**fields: object) -> None:
+        if path := os.environ.get(RECORDS):
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**fields, "commit": corpus.revision()}) + "\n")
 
-    def control(program: Program) -> str:
-        source = host.source(program)
-        if program.path.suffix == ".cpp":
-            folder = tmp_path_factory.mktemp("build")
-            (folder / "solution.cpp").write_bytes(source)
-            include = f"-I{ROOT / 'grader' / 'candidate'}"
-            command = ["g++", "-shared", "-fPIC", include, "solution.cpp", "-o", "solution.so"]
-            return HARM if subprocess.run(command, cwd=folder, check=False).returncode == 0 else ""
-        argv = [sys.executable, "-I", "-S", "-c", f"{source.decode()}\nattack()\n"]
-        if program.lift == "sandbox":
-            environment = {**os.environ, "SECRET": host.secret}
-            runs = [
-                subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
-                for _ in range(2)
-            ]
-            return "".join(run.stdout for run in runs)
-        limits = replace(HELD, **LIFTED[program.lift])
-        return trial.run(backend, Command(argv), limits).text
+    return record
+
+
+@pytest.fixture(scope="session")
+def control(host: Host, backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], str]:
+    """control(program) -> what is seen of it, in the words of `shows`, with its one limit lifted."""
+
+    def control(program: Any) -> str:
+        folder = tmp_path_factory.mktemp("control")
+        return str(controls.run(program, host.source(program), folder, backend, host.secret))
 
     return control
 
 
 @pytest.fixture(scope="session")
-def leftovers() -> Callable[[], set[str]]:
-    """leftovers() -> children of this process and cgroups of its sandboxes, which must all be gone."""
+def unclean() -> Callable[[Any], list[str]]:
+    """unclean(document) -> the texts in it that a terminal or a page might obey."""
 
-    def leftovers() -> set[str]:
+    def unclean(value: Any) -> list[str]:
+        if isinstance(value, str):
+            return [] if controls.clean(value) else [value]
+        if isinstance(value, Mapping):
+            return [text for item in value.items() for part in item for text in unclean(part)]
+        if isinstance(value, list | tuple):
+            return [text for item in value for text in unclean(item)]
+        return []
+
+    return unclean
+
+
+@pytest.fixture(scope="session")
+def traces() -> Callable[[], set[str]]:
+    """traces() -> processes, cgroups, mounts, files and open files of this judge's sandboxes, on the host."""
+
+    def traces() -> set[str]:
         found = {
             f"child {child}"
             for task in Path("/proc/self/task").iterdir()
@@ -279,6 +329,18 @@ def leftovers() -> Callable[[], set[str]]:
         }
         for folder, names, _ in os.walk("/sys/fs/cgroup"):
             found |= {f"{folder}/{name}" for name in names if re.match(rf"solmark-\d+-{os.getpid()}-", name)}
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+        found |= {f"mount {line}" for line in mounts if "/docker/" not in line}  # Those are anybody's.
+        found |= {f"descriptor {entry.name}" for entry in Path("/proc/self/fd").iterdir()}
+        for place in ("/tmp", "/var/tmp", "/dev/shm"):
+            found |= {f"file {entry.path}" for entry in os.scandir(place) if _of_a_sandbox(entry)}
         return found
 
-    return leftovers
+    return traces
+
+
+def _of_a_sandbox(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.stat(follow_symlinks=False).st_uid in range(uids.FIRST, uids.FIRST + uids.COUNT)
+    except FileNotFoundError:
+        return False

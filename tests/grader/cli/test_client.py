@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -171,6 +172,21 @@ class TestSubmit:
             result = ada("submit", seed.ASSIGNMENT, *files)
             assert result.exit_code == 2
             assert sentence in result.stderr
+
+    def test_an_archive_is_sent_as_its_files(self, ada: Run, tmp_path: Path, seed: Any) -> None:
+        folder = tmp_path / "homework"
+        folder.mkdir()
+        (folder / "solution.py").write_text("def solve(x, y):\n    y.copy_(2 * x)\n")
+        archive = shutil.make_archive(str(tmp_path / "work"), "gztar", tmp_path, "homework")
+        result = ada("submit", seed.ASSIGNMENT, archive, "--mode", "test", "--json")
+        assert result.exit_code == 0, result.output
+        assert [file["name"] for file in json.loads(result.stdout)["files"]] == ["solution.py"]
+        (folder / "solution.py").unlink()
+        (folder / "solution.py").symlink_to("/etc/passwd")
+        linked = shutil.make_archive(str(tmp_path / "linked"), "tar", tmp_path, "homework")
+        refused = ada("submit", seed.ASSIGNMENT, linked)
+        assert refused.exit_code == 2
+        assert "homework/solution.py, which is a link" in refused.stderr
 
     def test_what_the_server_refuses_is_said(self, ada: Run, solution: Path, seed: Any) -> None:
         for words, sentence in (

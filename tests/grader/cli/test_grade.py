@@ -155,3 +155,16 @@ def test_a_fault_of_the_assignment_shows_file_line_and_exception(tmp_path: Path)
     assert done.returncode == 3, done.stdout
     assert f'task.py", line {at + 2}' in done.stdout.replace("\n", "")
     assert "KeyError: 'lost'" in done.stdout
+
+
+def test_an_archive_is_graded_as_its_files_and_a_hostile_one_is_a_wrong_use(tmp_path: Path) -> None:
+    shutil.copy(REFERENCE / "solution.py", tmp_path / "solution.py")
+    archive = shutil.make_archive(str(tmp_path / "work"), "zip", tmp_path, "solution.py")
+    done = solmark("grade", "kernels/add-rmsnorm", archive, "--mode", "test", "--json")
+    assert done.returncode == 0, done.stderr
+    assert read(Report, done.stdout).verdict is Verdict.ACCEPTED
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    linked = shutil.make_archive(str(tmp_path / "linked"), "tar", tmp_path, "link.py")
+    refused = solmark("grade", "kernels/add-rmsnorm", linked)
+    assert refused.returncode == 2
+    assert "is a link" in refused.stderr

@@ -1,4 +1,4 @@
-# hostile: family=ends verdict=runtime_error lift=none
+# hostile: family=ends verdict=runtime_error build=build_error lift=judge shows=signal:6
 """Aborts itself."""
 
 

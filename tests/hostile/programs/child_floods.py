@@ -1,4 +1,4 @@
-# hostile: family=output verdict=output_limit lift=output
+# hostile: family=output verdict=output_limit build=accepted lift=output shows=harm
 """A child of its own prints what it does not."""
 
 

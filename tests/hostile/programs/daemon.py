@@ -1,4 +1,4 @@
-# hostile: family=processes verdict=accepted lift=sandbox
+# hostile: family=processes verdict=accepted build=accepted lift=sandbox shows=harm
 """A daemon leaves parent and session, and wants to act after the grading."""
 
 

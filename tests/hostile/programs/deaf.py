@@ -1,4 +1,4 @@
-# hostile: family=time verdict=time_limit lift=none
+# hostile: family=time verdict=time_limit build=time_limit lift=wall shows=alive
 """Ignores every signal that can be ignored, and stays."""
 
 

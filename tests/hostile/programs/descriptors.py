@@ -1,4 +1,4 @@
-# hostile: family=disk verdict=runtime_error lift=open_files
+# hostile: family=disk verdict=runtime_error build=build_error lift=open_files shows=harm
 """Opens files until there are no descriptors."""
 
 

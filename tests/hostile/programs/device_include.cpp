@@ -1,4 +1,4 @@
-// hostile: family=build verdict=memory_limit,time_limit lift=none
+// hostile: family=build verdict=memory_limit,time_limit lift=memory shows=memory:2048
 // Includes a device that never ends: memory runs out, or on a slow machine time.
 #include "/dev/zero"
 

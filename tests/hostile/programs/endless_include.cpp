@@ -1,3 +1,3 @@
-// hostile: family=build verdict=build_error lift=none
+// hostile: family=build verdict=build_error lift=judge shows=exit:1
 // Includes itself.
 #include "solution.cpp"

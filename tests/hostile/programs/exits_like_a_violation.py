@@ -1,4 +1,4 @@
-# hostile: family=ends verdict=runtime_error lift=none
+# hostile: family=ends verdict=runtime_error build=build_error lift=judge shows=exit:159
 """Ends with the exit code by which shells name SIGSYS."""
 
 

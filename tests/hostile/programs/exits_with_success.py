@@ -1,4 +1,4 @@
-# hostile: family=ends verdict=runtime_error lift=none
+# hostile: family=ends verdict=runtime_error build=accepted lift=judge shows=exit:0
 """Ends with exit code 0 before any answer."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=processes verdict=time_limit lift=processes
+# hostile: family=processes verdict=time_limit build=time_limit lift=processes shows=harm
 """Every process forks for ever; each child leaves the session of its parent."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted lift=sandbox
+# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
 """Connects to a server on the host."""
 
 

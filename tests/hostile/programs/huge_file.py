@@ -1,4 +1,4 @@
-# hostile: family=disk verdict=runtime_error lift=disk
+# hostile: family=disk verdict=runtime_error build=build_error lift=disk shows=harm
 """Writes one file larger than the disk may be."""
 
 

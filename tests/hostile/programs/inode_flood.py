@@ -1,4 +1,4 @@
-# hostile: family=disk verdict=runtime_error lift=inodes
+# hostile: family=disk verdict=runtime_error build=build_error lift=inodes shows=harm
 """Makes empty files until there are no inodes."""
 
 

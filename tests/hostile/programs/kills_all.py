@@ -1,4 +1,4 @@
-# hostile: family=ends verdict=runtime_error lift=none
+# hostile: family=ends verdict=runtime_error build=runtime_error lift=judge shows=ends
 """Signals every process it can see."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=ends verdict=runtime_error lift=none
+# hostile: family=ends verdict=runtime_error build=build_error lift=judge shows=signal:9
 """Ends by SIGKILL, as if the kernel had taken it for want of memory."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=disk verdict=accepted lift=sandbox
+# hostile: family=disk verdict=accepted build=accepted lift=sandbox shows=harm
 """Leaves a file for the next run, and looks for that of the one before."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=ends verdict=time_limit lift=none
+# hostile: family=ends verdict=time_limit build=time_limit lift=wall shows=alive
 """Ends its main thread only: a process whose leader is a zombie, deaf to some kills."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=sandbox_violation lift=sandbox
+# hostile: family=reach verdict=sandbox_violation build=build_error lift=sandbox shows=harm
 """Mounts a file system."""
 
 

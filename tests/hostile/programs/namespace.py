@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted lift=sandbox
+# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
 """Makes a user namespace, in which it would be root."""
 
 

@@ -1,4 +1,4 @@
-// hostile: family=build verdict=build_error lift=sandbox
+// hostile: family=build verdict=build_error lift=sandbox shows=exit:0
 // Takes a file of the host into its own program while it is built.
 #include "solmark.h"
 asm(".incbin \"/etc/shadow\"");

@@ -1,4 +1,4 @@
-# hostile: family=memory verdict=runtime_error lift=shm
+# hostile: family=memory verdict=runtime_error build=build_error lift=shm shows=harm
 """Fills /dev/shm."""
 
 

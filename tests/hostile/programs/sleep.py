@@ -1,4 +1,4 @@
-# hostile: family=time verdict=time_limit lift=wall
+# hostile: family=time verdict=time_limit build=time_limit lift=wall shows=harm
 """Sleeps beyond the limit, at no cost of CPU time."""
 
 

@@ -1,4 +1,4 @@
-# hostile: family=time verdict=time_limit lift=cpu
+# hostile: family=time verdict=time_limit build=time_limit lift=cpu shows=harm
 """Spreads its work over children, none of which uses much CPU time by itself."""
 
 
@@ -6,13 +6,13 @@ def attack():
     import os
     import time
 
-    for _ in range(25):
+    for _ in range(5 * int("@CPU@")):
         if os.fork() == 0:
             while time.process_time() < 0.2:
                 pass
             os._exit(0)
         os.wait()
-    print("harm: 5 s of CPU time", flush=True)
+    print("harm: @CPU@ s of CPU time", flush=True)
 
 
 def solve(x, y):

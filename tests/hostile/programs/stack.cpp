@@ -1,4 +1,4 @@
-// hostile: family=memory verdict=runtime_error lift=none
+// hostile: family=memory verdict=runtime_error lift=judge shows=signal:11
 // Recurses until the stack ends.
 #include "solmark.h"
 static int depth(volatile int *above) {
@@ -6,7 +6,8 @@ static int depth(volatile int *above) {
     here[0] = above[0] + 1;
     return depth(here) + here[0];
 }
-extern "C" int solve(const solmark_tensor *, int, const solmark_scalar *, int, void *) {
+extern "C" int attack() {
     volatile int zero[1] = {0};
     return depth(zero);
 }
+extern "C" int solve(const solmark_tensor *, int, const solmark_scalar *, int, void *) { return attack(); }

@@ -1,4 +1,4 @@
-# hostile: family=processes verdict=time_limit lift=none
+# hostile: family=processes verdict=time_limit build=time_limit lift=wall shows=alive
 """Stops itself: nobody will ever continue it."""
 
 

@@ -1,4 +1,4 @@
-// hostile: family=build verdict=time_limit lift=none
+// hostile: family=build verdict=time_limit lift=wall shows=alive
 // Templates that double at every level: the compiler never ends.
 #include "solmark.h"
 template <int depth, int path> struct Tree {

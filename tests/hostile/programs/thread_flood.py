@@ -1,4 +1,4 @@
-# hostile: family=processes verdict=runtime_error lift=processes
+# hostile: family=processes verdict=runtime_error build=build_error lift=processes shows=harm
 """Starts threads that wait, until no more can be started."""
 
 

@@ -1,0 +1,101 @@
+"""The hostile programs: what the first line of each promises, and which of them run.
+
+It says
+
+- `family`, of the families of hostile programs;
+- `verdict`, what its grading must end with (several, where it depends on the machine what is reached first);
+- `build` (Python only), what a build must end with in which it runs in the compiler's place;
+- `lift`, the one thing without which it does its harm: a limit of the sandbox, the `sandbox` as a whole, the
+  judge's `parser`, the arena's `seal`, or the `judge` itself, who tells one end from another;
+- `shows`, what the control must then show: `harm` printed, `alive` beyond the limit, `raw` control characters,
+  the host's `secret`, an `exit:` code, a `signal:`, that it `ends` or `fails`, a peak of `memory:` MiB, or what
+  a `naive:` reader takes its message for.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.sandbox import registry
+
+PROGRAMS = Path(__file__).parent / "programs"
+ROOT = Path(__file__).parents[2]
+OTHERS = 16
+"""One in so many of the programs beyond one of each family runs in CI."""
+
+_HEADER = re.compile(
+    r"hostile: family=(?P<family>\S+) verdict=(?P<verdict>\S+)(?: build=(?P<build>\S+))? "
+    r"lift=(?P<lift>\S+) shows=(?P<shows>\S+)$"
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program and what its header promises."""
+
+    path: Path
+    family: str
+    verdicts: tuple[str, ...]
+    at_build: tuple[str, ...]
+    lift: str
+    shows: str
+
+    @property
+    def native(self) -> bool:
+        """C++: it attacks the build, unless it has a function `attack`."""
+        return self.path.suffix == ".cpp"
+
+    @property
+    def attacks_build(self) -> bool:
+        """It is the compiler that it attacks, by its source."""
+        return self.native and "attack()" not in self.path.read_text()
+
+
+def corpus() -> list[Program]:
+    """All programs, by name."""
+    found = []
+    for path in sorted(PROGRAMS.glob("*.*")):
+        header = _HEADER.search(path.read_text().partition("\n")[0])
+        assert header is not None, f"{path.name} has no header"
+        build = tuple((header["build"] or "").split(",")) if header["build"] else ()
+        assert bool(build) == (path.suffix == ".py"), path.name
+        verdicts = tuple(header["verdict"].split(","))
+        found.append(Program(path, header["family"], verdicts, build, header["lift"], header["shows"]))
+    return found
+
+
+def revision() -> str:
+    """The commit that is tested; empty where there is no git."""
+    command = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def chosen() -> list[Program]:
+    """One program of each family and some of the rest, others for each commit; all with HOSTILE=all."""
+    programs = corpus()
+    if os.environ.get("HOSTILE") == "all":
+        return programs
+    if named := os.environ.get("HOSTILE"):
+        return [program for program in programs if program.path.name in named.split(",")]
+    commit = revision()
+
+    def rank(program: Program) -> bytes:
+        return hashlib.sha256(f"{commit} {program.path.name}".encode()).digest()
+
+    by_rank = sorted(programs, key=rank)
+    firsts = {program.family: program for program in reversed(by_rank)}.values()
+    rest = [program for program in by_rank if program not in firsts]
+    return sorted([*firsts, *rest[: len(rest) // OTHERS]], key=lambda program: program.path.name)
+
+
+def backends() -> list[str]:
+    """Names of the backends that isolate: each must work on a machine that runs these tests.
+
+    HOSTILE_BACKENDS names some of them.
+    """
+    named = os.environ.get("HOSTILE_BACKENDS")
+    isolating = [name for name, backend in registry.BACKENDS.items() if backend().isolates]
+    return [name for name in isolating if named is None or name in named.split(",")]

@@ -1,0 +1,14 @@
+// hostile: family=build verdict=accepted lift=sandbox shows=harm
+// Asks the compiler whether the grader and the hidden cases lie about.
+#include "solmark.h"
+#if __has_include("@ROOT@/pyproject.toml") || __has_include("@ROOT@/grader/session.py")
+#warning harm: found the checkout
+#endif
+
+extern "C" int solve(const solmark_tensor *t, int, const solmark_scalar *, int, void *) {
+    const float *x = static_cast<const float *>(t[0].data);
+    float *y = static_cast<float *>(t[1].data);
+    for (int64_t i = 0; i < t[0].shape[0] * t[0].shape[1]; ++i)
+        y[i] = 2 * x[i];
+    return 0;
+}

@@ -1,0 +1,18 @@
+# hostile: family=upload verdict=archive_special
+"""A tar with a named pipe, which stops whoever reads it."""
+
+import io
+import tarfile
+
+
+def upload(outside):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        member = tarfile.TarInfo("solution.py")
+        member.type = tarfile.FIFOTYPE
+        archive.addfile(member)
+    return {"work.tar": buffer.getvalue()}
+
+
+def harm(folder, outside, error):
+    return (folder / "solution.py").is_fifo()

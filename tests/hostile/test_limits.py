@@ -1,0 +1,114 @@
+"""No limit is early: what stays below every one is accepted; no time limit is more than five seconds late."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from grader.contract import Language, Report, Verdict
+from grader.judge.client import Client
+from grader.judge.failure import CandidateFailure
+from grader.sandbox.base import Backend, Limits
+
+LATE_SECONDS = 5.0
+WIDE = Limits(wall_seconds=60.0, cpu_seconds=60.0)
+BELOW_EVERY_LIMIT = b"""
+import os
+import time
+
+
+def take_memory():
+    resident = int(open("/proc/self/statm").read().split()[1]) * 4096
+    held = bytearray(b"x") * (int(0.85 * (1024 << 20)) - resident)
+    return len(held)
+
+
+def take_processes():
+    children = []
+    for _ in range(40):
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+        children.append(child)
+    for child in children:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+
+
+def take_files(folder, size):
+    with open(f"{folder}/file", "wb", buffering=0) as file:
+        for _ in range(size):
+            assert file.write(bytes(1 << 20)) == 1 << 20
+    os.unlink(f"{folder}/file")
+
+
+def take_inodes():
+    for number in range(16000):
+        open(f"/tmp/{number}", "w").close()
+    for number in range(16000):
+        os.unlink(f"/tmp/{number}")
+
+
+def take_descriptors():
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(950)]
+    for descriptor in held:
+        os.close(descriptor)
+
+
+def solve(x, y):
+    take_memory()
+    take_processes()
+    take_files("/tmp", 250)
+    take_files("/dev/shm", 60)
+    take_inodes()
+    take_descriptors()
+    os.write(1, b"x" * (250 << 10))
+    y.copy_(2 * x)
+"""
+BELOW_THE_CPU_LIMIT = b"""
+import time
+
+
+def solve(x, y):
+    begin = time.process_time()
+    while time.process_time() < begin + 3.4:
+        pass
+    y.copy_(2 * x)
+"""
+
+
+@pytest.mark.parametrize("source", [BELOW_EVERY_LIMIT, BELOW_THE_CPU_LIMIT], ids=["all", "cpu"])
+def test_what_stays_below_the_limits_is_accepted(
+    source: bytes, backend: Backend, grade_within: Callable[[bytes], Report]
+) -> None:
+    report = grade_within(source)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+
+
+@pytest.mark.parametrize(
+    ("limits", "source"),
+    [
+        ({"cpu_seconds": 1.5}, "while True: pass"),
+        ({"cpu_seconds": 1.5}, "import os\nos.fork()\nwhile True: pass"),
+        ({"wall_seconds": 1.5}, "import time\ntime.sleep(600)"),
+        ({"wall_seconds": 1.5}, "while True: pass"),
+    ],
+    ids=["cpu", "cpu-of-two", "asleep", "busy"],
+)
+def test_a_time_limit_is_neither_early_nor_late(
+    limits: dict[str, float], source: str, backend: Backend
+) -> None:
+    client = Client.start(backend, replace(WIDE, **limits), arena_bytes=1, language=Language.PYTHON)  # type: ignore[arg-type]
+    with client:
+        client.ready()
+        begin, cpu = time.monotonic(), client.process.usage().cpu_seconds
+        with pytest.raises(CandidateFailure) as failed:
+            client.load({"solution.py": source.encode()}, "solve", "solution.py")
+        wall = time.monotonic() - begin
+        used = client.process.usage().cpu_seconds - cpu
+    assert failed.value.verdict is Verdict.TIME_LIMIT
+    ((name, limit),) = limits.items()
+    assert limit <= (wall if name == "wall_seconds" else used) + 1e-3
+    # On a busy machine CPU time comes slowly: a CPU limit is late by what was used beyond it.
+    assert (wall if name == "wall_seconds" else used) <= limit + LATE_SECONDS

@@ -1,0 +1,149 @@
+"""Measured milestones: whole sessions of an assignment's right solutions on a calibrated machine.
+
+A milestone of `assignment.toml` names the row of a solution: the geometric mean over the timed cases.
+
+    python -m benchmarks.milestones kernels/add-rmsnorm --hardware cpu
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any
+
+from benchmarks import results_schema
+from grader import assignment as assignments
+from grader.assignment import Assignment
+from grader.check import solutions
+from grader.check.gradings import Grader
+from grader.check.solutions import Solution
+from grader.contract import Mode, Report, Verdict
+from grader.hardware import profile
+from grader.sandbox import registry
+
+TRIES = 3
+"""Sessions that may end as unstable timing before a solution is given up."""
+
+
+def main() -> int:
+    """Grade, write the results; 0 if every solution was accepted in every session."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("assignment")
+    parser.add_argument("--hardware", default="cpu")
+    parser.add_argument("--sessions", type=int, default=1)
+    parser.add_argument(
+        "--only", nargs="*", help="files of reference/, such as naive.py; by default all right ones"
+    )
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    assignment = assignments.load(assignments.find(arguments.assignment))
+    hardware = profile.load(arguments.hardware)
+    if hardware.calibrated is None:
+        parser.error(f"this machine is not calibrated: solmark calibrate --hardware {arguments.hardware}")
+    grader = Grader(assignment, registry.choose(None), hardware, arguments.hardware)
+    found, _ = solutions.read(solutions.folder(assignment), arguments.hardware)
+    rows: list[dict[str, Any]] = []
+    report: Report | None = None
+    good = True
+    for solution in found:
+        if solution.verdict is not Verdict.ACCEPTED or not is_entry(assignment, solution):
+            continue
+        if arguments.only and solution.label not in arguments.only:
+            continue
+        reports = [graded(grader, solution) for _ in range(arguments.sessions)]
+        report = reports[-1]
+        verdicts = ", ".join(one.verdict.value for one in reports)
+        print(f"{solution.label}: {verdicts}, {report.seconds:.1f} s", flush=True)
+        good = good and all(one.verdict is Verdict.ACCEPTED for one in reports)
+        cases = list(measured(assignment, solution, reports))
+        rows += [*cases, together(assignment, solution, cases)] if cases else []
+    if report is None or not rows:
+        parser.error("no solution was timed")
+    header = results_schema.header(
+        command(arguments),
+        report.environment.hardware_name,
+        report.environment.driver,
+        report.environment.judge_version,
+    )
+    output = arguments.output or results_schema.RESULTS / f"milestones.{arguments.hardware}.json"
+    results_schema.write(output, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
+    for row in rows:
+        print(f"{row['id']}: {row['seconds']:.4g} s, {row['fraction']:.1%} of the bound")
+    return 0 if good else 1
+
+
+def command(arguments: argparse.Namespace) -> str:
+    """How to repeat it."""
+    parts = ["python -m benchmarks.milestones", arguments.assignment, "--hardware", arguments.hardware]
+    if arguments.sessions != 1:
+        parts += ["--sessions", str(arguments.sessions)]
+    return " ".join([*parts, *(["--only", *arguments.only] if arguments.only else [])])
+
+
+def is_entry(assignment: Assignment, solution: Solution) -> bool:
+    """Whether it is a solution of its own: not a part's own file, handed in beside another solution."""
+    return not {part.file for part in assignment.spec.parts} & set(solution.files)
+
+
+def graded(grader: Grader, solution: Solution) -> Report:
+    """One session; one that says itself that the machine was busy is repeated."""
+    for _ in range(TRIES):
+        report = grader.grade(solution.files, Mode.GRADE, language=solution.language, once=False)
+        if report.verdict is not Verdict.UNSTABLE_TIMING:
+            break
+    return report
+
+
+def measured(
+    assignment: Assignment, solution: Solution, reports: Sequence[Report]
+) -> Iterator[dict[str, Any]]:
+    """One row for each timed case: the time of a call in each session, against the bound."""
+    for case in [timed.case for timed in reports[0].timed]:
+        measures = [
+            timed.measure
+            for report in reports
+            for timed in report.timed
+            if timed.case == case and timed.measure is not None and timed.measure.bound is not None
+        ]
+        if len(measures) < len(reports):
+            continue  # Not timed here: Triton on a CPU.
+        seconds = [measure.value for measure in measures]
+        yield {
+            "id": f"{assignment.id.partition('/')[2]}/{solution.label}/{case}",
+            "assignment": assignment.id,
+            "solution": solution.label,
+            "case": case,
+            "samples": {"seconds": seconds},
+            "seconds": median(seconds),
+            "low_seconds": min(measure.low for measure in measures),
+            "high_seconds": max(measure.high for measure in measures),
+            "bound_seconds": measures[0].bound,
+            "bound_by": measures[0].bound_by or "",
+            "fraction": (measures[0].bound or 0.0) / median(seconds),
+            "ratios": {"fraction": ["bound_seconds", "seconds"]},
+        }
+
+
+def together(
+    assignment: Assignment, solution: Solution, cases: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The row of a whole solution: geometric means over its cases."""
+    seconds = geometric_mean([case["seconds"] for case in cases])
+    bound = geometric_mean([case["bound_seconds"] for case in cases])
+    return {
+        "id": f"{assignment.id.partition('/')[2]}/{solution.label}",
+        "assignment": assignment.id,
+        "solution": solution.label,
+        "case": "all",
+        "seconds": seconds,
+        "bound_seconds": bound,
+        "fraction": bound / seconds,
+        "ratios": {"fraction": ["bound_seconds", "seconds"]},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

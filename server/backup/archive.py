@@ -88,8 +88,10 @@ class Writer:
             os.link(self._partial, self._path)  # Never over another file, also not over one just made.
         except FileExistsError:
             raise ArchiveError(f"{self._path} exists: a backup overwrites nothing") from None
-        finally:
-            self._partial.unlink()
+        except OSError:  # Some file systems have no links.
+            self._partial.rename(self._path)
+            return
+        self._partial.unlink()
 
     def abandon(self) -> None:
         """Leave nothing behind."""

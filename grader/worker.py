@@ -7,7 +7,11 @@ before that loses nothing but time, since the lease in the server's database run
 """
 
 import contextlib
+import hashlib
 import logging
+import os
+import shutil
+import socket
 import sys
 import threading
 import time
@@ -31,6 +35,7 @@ from grader.contract import (
 )
 from grader.node.heartbeat import Heartbeat
 from grader.node.job import AbandonedError, Node, ReturnedError, grade
+from grader.node.probe import PROBE_TASK, Probe
 from grader.node.server import DeniedError, Server, ServerError
 from grader.node.settings import NodeSettings, SettingsError
 from grader.node.spool import Spool, Spooled
@@ -61,7 +66,16 @@ class Worker:
         self._app.task(self._grade, name=GRADE_TASK)
         self._spool = Spool(settings.home / "spool" / settings.node)
         server = Server(settings)
-        self._heartbeat = Heartbeat(settings, server)
+        self._app.task(self._answer_probe, name=PROBE_TASK)
+        self._queue = grade_queue(settings.hardware)
+        self._probe_queue = _probe_queue(settings)
+        self._probe = Probe(
+            self._send_probe,
+            period=settings.probe_seconds,
+            patience=3 * settings.probe_seconds,
+            hopeless=9 * settings.probe_seconds,
+        )
+        self._heartbeat = Heartbeat(settings, server, look=self._look, follow=self._follow)
         self._node = Node(
             settings=settings,
             server=server,
@@ -71,6 +85,8 @@ class Worker:
         )
         self._stopping = threading.Event()
         self._stop_at: float | None = None
+        self._consumer: Any = None
+        self._taking = True
 
     def run(self) -> None:
         """Work until told to stop. Raises DeniedError when the server does not know this node's token."""
@@ -80,6 +96,7 @@ class Worker:
             except DeniedError:
                 raise SystemExit(f"{self._settings.server_url} does not accept this node's token") from None
         signals.worker_shutting_down.connect(self._shutting_down)
+        signals.worker_ready.connect(self._ready)
         self._heartbeat.start()
         deliveries = threading.Thread(target=self._deliver_spooled, name="spool", daemon=True)
         deliveries.start()
@@ -90,7 +107,7 @@ class Worker:
                     "worker",
                     "--pool=solo",
                     "--concurrency=1",
-                    f"--queues={grade_queue(self._settings.hardware)}",
+                    f"--queues={self._queue},{self._probe_queue}",
                     f"--hostname={self._settings.node}",
                     "--without-gossip",
                     "--without-mingle",
@@ -111,6 +128,7 @@ class Worker:
             log.error("message dropped", cause=str(error))
             return
         with structlog.contextvars.bound_contextvars(submission=job.submission, attempt=job.attempt):
+            self._probe.busy = True
             try:
                 spooled = self._spool.find(job)
                 if spooled is None:
@@ -124,7 +142,49 @@ class Worker:
             except ReturnedError:
                 self._give_back(job)
             finally:
+                self._probe.busy = False
                 self._heartbeat.end_job()
+
+    def _answer_probe(self, text: str) -> None:
+        """The Celery task by which this worker proves to itself that it consumes."""
+        self._probe.answer(text)
+
+    def _send_probe(self, text: str) -> None:
+        try:
+            self._app.send_task(
+                PROBE_TASK, args=[text], queue=self._probe_queue, retry=False, ignore_result=True,
+                expires=10 * self._settings.probe_seconds,
+            )  # fmt: skip
+        except (OperationalError, redis.RedisError) as error:
+            raise OSError(str(error)) from error
+
+    def _look(self) -> tuple[bool, dict[str, Any]]:
+        """Before each heartbeat: whether the queue reaches this worker, and its health."""
+        if self._consumer is not None and not self._stopping.is_set() and self._stop_at is None:
+            self._probe.ask()
+        if self._probe.hopeless:
+            # It does nothing, so nothing is lost; whatever keeps it up starts another.
+            log.critical("ended: it lives, but no message reaches it", queue=self._queue)
+            os._exit(os.EX_TEMPFAIL)
+        age = self._probe.age
+        return self._probe.consuming, {
+            "probe_seconds": None if age is None else round(age, 1),
+            "spooled_reports": self._spool.count(),
+            "disk_free_bytes": _disk_free(self._settings),
+        }
+
+    def _follow(self, state: str) -> None:
+        """Take jobs while the server wants this node active, and none otherwise; what runs goes on."""
+        taking = state == "active"
+        if self._consumer is None or taking is self._taking:
+            return
+        self._taking = taking
+        log.info("takes jobs again" if taking else "takes no more jobs", state=state)
+        change = self._consumer.add_task_queue if taking else self._consumer.cancel_task_queue
+        self._consumer.call_soon(change, self._queue)  # In the thread that consumes.
+
+    def _ready(self, sender: Any, **_: Any) -> None:
+        self._consumer = sender
 
     def _give_back(self, job: JobSpec) -> None:
         try:
@@ -169,6 +229,19 @@ class Worker:
         self._heartbeat.draining = True
         if self._stop_at is None:
             self._stop_at = time.monotonic() + self._settings.grace_seconds
+
+
+def _disk_free(settings: NodeSettings) -> int | None:
+    try:
+        return shutil.disk_usage(settings.home).free
+    except OSError:  # The folder is made when it is first needed.
+        return None
+
+
+def _probe_queue(settings: NodeSettings) -> str:
+    """A queue of this worker alone, the same at each start on this machine, so that nothing piles up."""
+    name = f"{socket.gethostname()}\0{settings.home}\0{settings.node}\0{settings.hardware}"
+    return f"probe.{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
 def _configure_logs() -> None:

@@ -2,6 +2,7 @@
 
 import platform
 import threading
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,11 +16,24 @@ log = structlog.get_logger(__name__)
 
 
 class Heartbeat:
-    """A thread that posts heartbeats, each of which renews the lease of the job at hand."""
+    """A thread that posts heartbeats, each of which renews the lease of the job at hand.
 
-    def __init__(self, settings: NodeSettings, server: Server) -> None:
+    `look` is called before each and returns whether this worker consumes from its queue, and what else there
+    is to say of its health; `follow` gets the state that the server wants this node to be in.
+    """
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        server: Server,
+        *,
+        look: Callable[[], tuple[bool, dict[str, Any]]],
+        follow: Callable[[str], None],
+    ) -> None:
         self._settings = settings
         self._server = server
+        self._look = look
+        self._follow = follow
         self._wake = threading.Event()
         self._stopping = False
         self.draining = False
@@ -60,9 +74,13 @@ class Heartbeat:
         answer = self._server.heartbeat(self._document(), token)
         if answer.cancelled and token is not None:
             self._cancelled = token
+        self._follow(answer.state)
 
     def _document(self) -> dict[str, Any]:
+        consuming, health = self._look()
         return {
+            "consuming": consuming,
+            "health": health,
             "worker": self._settings.node,
             "hardware": self._settings.hardware,
             "devices": self._settings.devices,

@@ -39,6 +39,8 @@ class NodeSettings:
     bundle_bytes: int = 512 << 20
     """A larger bundle is refused."""
     heartbeat_seconds: float = 5.0
+    probe_seconds: float = 10.0
+    """How often an idle worker makes sure that messages reach it; after nine in vain it ends itself."""
     fetch_seconds: float = 30.0
     """How long a server that does not answer is asked again before a job fails."""
     judge_command: Sequence[str] = JUDGE_COMMAND
@@ -72,6 +74,7 @@ class NodeSettings:
             grace_seconds=_number(environment, "SOLMARK_GRACE_SECONDS", cls.grace_seconds),
             session_seconds=_number(environment, "SOLMARK_SESSION_SECONDS", cls.session_seconds),
             heartbeat_seconds=_number(environment, "SOLMARK_HEARTBEAT_SECONDS", cls.heartbeat_seconds),
+            probe_seconds=_number(environment, "SOLMARK_PROBE_SECONDS", cls.probe_seconds),
         )
 
 

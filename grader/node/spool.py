@@ -75,6 +75,10 @@ class Spool:
                 continue
             yield spooled
 
+    def count(self) -> int:
+        """How many Reports wait for their acknowledgement."""
+        return sum(1 for _ in self._folder.glob("*.json")) if self._folder.is_dir() else 0
+
     def _path(self, token: str) -> Path:
         return self._folder / f"{hashlib.sha256(token.encode()).hexdigest()}.json"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Subquery,
     and_,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    union,
 )
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, selectinload
 
@@ -76,28 +78,30 @@ def lock_dispatch(session: Session) -> None:
         session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _DISPATCH_LOCK})
 
 
-def ranking(hardware: str, now: datetime) -> Subquery:
+def ranking(hardware: str, now: datetime, *, first_only: bool = False) -> Subquery:
     """The queue of a hardware class: one row for each submission that waits, with the columns of its order.
 
-    `turn` counts in what its student has waiting, `busy` what the student has under way. The rest is
-    `_order`: the class, how long an aged one has waited, recent use, arrival. Held back are assignments in
-    quarantine.
+    `turn` counts in what its student has waiting, `busy` what the student has under way; the rest is the
+    order. Assignments in quarantine are held back. `first_only`: only rows that may be of turn 1, found in a
+    time that grows with the number of students, not of submissions.
     """
-    waiting = _waiting(hardware)
     active = _active_students()
+    next_rejudge = _promoted(hardware, now)
+    promoted = Submission.id == next_rejudge
     rejudged = Submission.reason == Reason.REJUDGE
-    promoted = Submission.id == _promoted(hardware, now)
     since = case((DeviceUsage.served > Submission.queued, DeviceUsage.served), else_=Submission.queued)
     aged = and_(~rejudged, since < now - AGED)
     closes_soon = and_(Assignment.closes >= now, Assignment.closes < now + PRESSING)
     kind = case(
-        (promoted, _PROMOTED), (rejudged, _REJUDGE), (aged, _AGED), (closes_soon, _PRESSING), else_=_ORDINARY
+        (promoted, _PROMOTED),
+        (rejudged, _REJUDGE),
+        (aged, _AGED),
+        (closes_soon, _PRESSING),
+        else_=_ORDINARY,
     )
-    first = case((promoted, 0), (rejudged, 2), else_=1)
-    turn = func.row_number().over(
-        partition_by=Submission.user_id, order_by=(first, Submission.queued, Submission.id)
-    )
-    return (
+    own_order = (case((promoted, 0), (rejudged, 2), else_=1), Submission.queued, Submission.id)
+    turn = func.row_number().over(partition_by=Submission.user_id, order_by=own_order)
+    ranked = (
         select(
             Submission.id,
             Submission.user_id,
@@ -112,9 +116,12 @@ def ranking(hardware: str, now: datetime) -> Subquery:
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .outerjoin(DeviceUsage, DeviceUsage.user_id == Submission.user_id)
         .outerjoin(active, active.c.user_id == Submission.user_id)
-        .where(waiting, Assignment.quarantined.is_(None))
-        .subquery("ranking")
+        .where(_waiting(Submission, hardware), Assignment.quarantined.is_(None))
     )
+    if first_only:
+        firsts = _firsts(hardware, next_rejudge)
+        ranked = ranked.join(firsts, firsts.c.id == Submission.id)
+    return ranked.subquery("ranking")
 
 
 def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> Sequence[Submission]:
@@ -122,11 +129,11 @@ def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> S
 
     Rows that another transaction holds (a cancel, a second dispatcher) are passed over.
     """
-    ranked = ranking(hardware, now)
+    ranked = ranking(hardware, now, first_only=True)
     return session.scalars(
         select(Submission)
         .join(ranked, ranked.c.id == Submission.id)
-        .where(ranked.c.turn == 1, ranked.c.busy == 0, _waiting(hardware))
+        .where(ranked.c.turn == 1, ranked.c.busy == 0, _waiting(Submission, hardware))
         .order_by(*_order(ranked))
         .limit(limit)
         .options(selectinload(Submission.version), selectinload(Submission.files))
@@ -217,8 +224,28 @@ def older_tests(session: Session, submission: Submission) -> Sequence[Submission
     ).all()
 
 
-def _waiting(hardware: str) -> ColumnElement[bool]:
-    return and_(state_in(Submission.state, {SubmissionState.QUEUED}), Submission.hardware == hardware)
+def _waiting(row: type[Submission], hardware: str) -> ColumnElement[bool]:
+    return and_(state_in(row.state, {SubmissionState.QUEUED}), row.hardware == hardware)
+
+
+def _firsts(hardware: str, promoted: ColumnElement[int]) -> CTE:
+    """Ids of what each student has first in the queue, and of the rejudge that is promoted.
+
+    One step of an index for each student; materialized, or the planner would read the whole table instead.
+    """
+    other, own = aliased(Submission), aliased(Submission)
+    students = select(other.user_id).where(_waiting(other, hardware)).distinct().subquery("students")
+    held = select(Assignment.id).where(Assignment.quarantined.is_not(None))
+    first = (
+        select(own.id)
+        .where(_waiting(own, hardware), own.user_id == students.c.user_id, own.assignment_id.not_in(held))
+        .order_by(own.reason.desc(), own.queued, own.id)  # `submit` before `rejudge`.
+        .limit(1)
+        .correlate(students)
+        .scalar_subquery()
+    )
+    both = union(select(first.label("id")).select_from(students), select(promoted))
+    return both.cte("firsts").prefix_with("MATERIALIZED")
 
 
 def _active_students() -> Subquery:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.contract import FailureClass, Mode, Reason, Verdict
@@ -21,11 +21,15 @@ class Submission(Base):
     __table_args__ = (
         UniqueConstraint("team_id", "assignment_id", "number"),
         Index(None, "state", "hardware", "reason", "queued"),
+        Index(
+            "ix_submissions_waiting", "hardware", "user_id", text("reason DESC"), "queued", "id",
+            sqlite_where=text("state = 'queued'"), postgresql_where=text("state = 'queued'"),
+        ),
         Index(None, "team_id", "state"),
         Index(None, "course_id", "created"),
         Index(None, "assignment_id", "created"),
         Index(None, "user_id", "created"),
-    )
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     public_id: Mapped[str] = mapped_column(String(32), unique=True)

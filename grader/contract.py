@@ -394,6 +394,8 @@ class Environment(Wire):
     """Digest of the hardware profile (datasheet and calibration) that the score used."""
     node: str = Field(default="", max_length=128)
     sandbox: str = Field(max_length=32)
+    sandbox_image: str = Field(default="", max_length=80)
+    """Digest of the image that the sandboxes were made of; empty where there is none."""
     freezer: str = Field(max_length=32)
     """`cgroup2`, `cgroup1` or `none`."""
     unenforced_limits: tuple[str, ...] = ()

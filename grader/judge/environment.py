@@ -39,6 +39,7 @@ def describe(
         hardware_digest=hardware.digest if hardware else None,
         node=node[:128],
         sandbox=backend.name,
+        sandbox_image=backend.image[:80],
         freezer=freezer.kind if freezer else "none",
         unenforced_limits=tuple(sorted(limit.value for limit in backend.unenforced())),
         python=(versions.python if versions else platform.python_version())[:32],

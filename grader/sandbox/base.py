@@ -168,6 +168,11 @@ class Backend(Protocol):
     """False for `plain`, which workers refuse."""
 
     @property
+    def image(self) -> str:
+        """Digest of the image that sandboxes are made of; empty where there is none."""
+        ...
+
+    @property
     def python(self) -> str:
         """Path inside of the interpreter that candidates run in."""
         ...

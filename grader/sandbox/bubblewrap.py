@@ -37,6 +37,7 @@ class BubblewrapBackend:
     """Implements `base.Backend`. `hidden` are host folders that no sandbox may see, beside the checkout."""
 
     name = "bubblewrap"
+    image = ""
     isolates = True
 
     def __init__(self, hidden: Sequence[Path] = ()) -> None:

@@ -55,9 +55,12 @@ class DockerBackend:
         return self._rootfs.python
 
     @property
-    def digest(self) -> str:
-        """Digest of the image that sandboxes are made of."""
-        return self._rootfs.image
+    def image(self) -> str:
+        """Digest of the image that sandboxes are made of; empty if there is no such image or no daemon."""
+        try:
+            return self._rootfs.image
+        except SandboxError:
+            return ""
 
     def available(self) -> str | None:
         """None if a sandbox can be started here, else what is missing and what to do."""

@@ -29,6 +29,7 @@ class PlainBackend:
     """Implements `base.Backend` without isolation; workers refuse it."""
 
     name = "plain"
+    image = ""
     isolates = False
     identity: Literal["own", "caller"] = "caller"
 

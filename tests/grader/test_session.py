@@ -442,6 +442,7 @@ class _Broken:
     isolates = True
     identity: Literal["own"] = "own"
     python = sys.executable
+    image = ""
 
     def available(self) -> str | None:
         return None

@@ -130,7 +130,7 @@ def test_the_sandbox_image_brings_its_own_environment_and_nothing_of_ours(sandbo
 def test_the_sandbox_image_grades(
     sandbox: DockerBackend, monkeypatch: pytest.MonkeyPatch, solution: str, verdict: Verdict
 ) -> None:
-    monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", sandbox.digest)
+    monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", sandbox.image)
     report = _grade(SOLUTIONS / solution)
     assert report.verdict is verdict, report.message
     assert report.environment.sandbox == "docker"
@@ -154,7 +154,7 @@ def test_packages_of_an_assignment_are_added_once(
 ) -> None:
     monkeypatch.setenv(packages.NETWORK_VARIABLE, "host")
     wanted = ["tomli-w==1.2.0"]
-    name = f"{packages.REPOSITORY}:{packages.key(sandbox.digest, wanted)}"
+    name = f"{packages.REPOSITORY}:{packages.key(sandbox.image, wanted)}"
     subprocess.run(["docker", "rmi", "--force", name], capture_output=True, check=False)
     first = sandbox.build(wanted)
     assert "Successfully installed tomli-w" in first.log

@@ -48,7 +48,7 @@ def test_the_daemon_confirms_what_a_container_may(daemon: Any, backend: DockerBa
         ]
         found = daemon.inspect_container(mine)
     host = found["HostConfig"]
-    assert found["Image"] == backend.digest
+    assert found["Image"] == backend.image
     assert found["Config"]["User"].split(":")[0] not in {"", "0", "root"}
     assert (host["Memory"], host["MemorySwap"]) == (256 * MIB, 256 * MIB)
     assert (host["PidsLimit"], host["CpusetCpus"]) == (21, str(cpu))
@@ -188,7 +188,7 @@ def test_images_must_be_here_and_name_their_interpreter(
 ) -> None:
     monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", "solmark-no-such-image")
     assert "solmark-no-such-image" in str(DockerBackend().available())
-    monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", backend.digest)
+    monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", backend.image)
     assert "LABEL solmark.python" in str(DockerBackend().available())
 
 

@@ -51,6 +51,7 @@ def test_the_command_grades_in_docker(solution: str, verdict: Verdict, status: i
     report = Report.model_validate_json(done.stdout)
     assert (report.verdict, done.returncode) == (verdict, status), report.message
     assert (report.environment.sandbox, report.environment.unenforced_limits) == ("docker", ())
+    assert report.environment.sandbox_image.startswith("sha256:")
     assert report.environment.freezer in {"cgroup1", "cgroup2"}
 
 

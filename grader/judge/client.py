@@ -138,6 +138,7 @@ class Client:
                     },
                     environment=_environment(language, cpus, interpreted=device is None),
                     devices=() if device is None else device.nodes,
+                    gpus=() if device is None else (device.uuid,),
                     read_only={INSIDE: HARNESS},
                     cpus=cpus,
                 ),

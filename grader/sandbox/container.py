@@ -69,7 +69,7 @@ def configuration(
         "WorkingDir": mounts.TMP,
         "Entrypoint": [rootfs.python, "-I", "-S", "-B", INIT, handover.INSIDE_SOCKET],
         "Cmd": [],
-        "Env": [f"{name}={value}" for name, value in _gpu_variables(command).items()],
+        "Env": [f"{name}={value}" for name, value in _gpu_variables(rootfs, command).items()],
         "Labels": {LABEL: session.name},
         "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": _host(rootfs, session, command, limits, given),
@@ -101,7 +101,7 @@ def _host(
         "Mounts": [_bind(mount) for mount in _binds(rootfs, session, given)],
         "MaskedPaths": _MASKED,
         "ReadonlyPaths": _READ_ONLY,
-        **_devices(command),
+        **_devices(rootfs, command),
     }
 
 
@@ -141,9 +141,14 @@ def _bind(mount: Mount) -> dict[str, Any]:
     }
 
 
-def _gpu_variables(command: Command) -> dict[str, str]:
+def _by_runtime(rootfs: Rootfs, command: Command) -> bool:
+    """Whether the nvidia runtime adds GPUs, as to an image; the host's folders have its libraries already."""
+    return bool(command.gpus) and not rootfs.mounts
+
+
+def _gpu_variables(rootfs: Rootfs, command: Command) -> dict[str, str]:
     """What the nvidia runtime reads; it gives the program the device files and the driver's libraries."""
-    if not command.gpus:
+    if not _by_runtime(rootfs, command):
         return {}
     return {
         "NVIDIA_VISIBLE_DEVICES": ",".join(command.gpus),
@@ -151,9 +156,9 @@ def _gpu_variables(command: Command) -> dict[str, str]:
     }
 
 
-def _devices(command: Command) -> dict[str, Any]:
-    """GPUs by uuid where the command names them, else the device files themselves."""
-    if command.gpus:
+def _devices(rootfs: Rootfs, command: Command) -> dict[str, Any]:
+    """The nvidia runtime, or the device files themselves."""
+    if _by_runtime(rootfs, command):
         return {"Runtime": "nvidia"}
     for path in command.devices:
         if not path.startswith("/dev/") or ".." in path:

@@ -131,7 +131,6 @@ class DockerBackend:
 
     def _start(self, command: Command, limits: Limits, undo: contextlib.ExitStack) -> ContainerProcess:
         daemon, files = engine.connect(), self._rootfs
-        deadline = time.monotonic() + _SETUP_SECONDS
         lease = uids.lease()
         undo.callback(lease.release)
         name = cgroup.new_name()
@@ -146,6 +145,7 @@ class DockerBackend:
                 os.fchown(pipe, lease.uid, lease.uid)  # so that /dev/stdout can be opened by name
             status, status_writer = entry.status()
             daemon.start(identity)
+            deadline = time.monotonic() + _SETUP_SECONDS
             init_pid = int(daemon.state(identity)["Pid"])
             init = _open(init_pid, undo, lambda: daemon.log(identity))
             group = cgroup.of(init_pid, identity)

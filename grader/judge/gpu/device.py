@@ -38,7 +38,11 @@ class Reading:
 class Device:
     """The first CUDA device that this process sees, held exclusively among all processes of this machine."""
 
-    def __init__(self, handle: Any, lock: int, nodes: tuple[str, ...], total: int, name: str) -> None:
+    def __init__(
+        self, handle: Any, lock: int, uuid: str, nodes: tuple[str, ...], total: int, name: str
+    ) -> None:
+        self.uuid = uuid
+        """As the driver and the nvidia runtime name it: GPU-..."""
         self.nodes = nodes
         """Device files that a sandbox needs."""
         self.total_bytes = total
@@ -71,7 +75,7 @@ class Device:
         if model not in name.lower().replace("-", " ").split():
             raise SandboxError(f"this device is {name}, which is not of the class {hardware}")
         nodes = tuple(path for path in (f"/dev/nvidia{minor}", *_CONTROL) if Path(path).exists())
-        return cls(handle, _locked(uuid), nodes, total, name)
+        return cls(handle, _locked(uuid), f"GPU-{uuid}", nodes, total, name)
 
     def ring_bytes(self, working_bytes: int) -> int:
         """Most that a ring may take, where the judge needs so much beside it."""

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -18,6 +18,7 @@ from grader.sandbox.base import MIB, Command, Limits, SandboxError
 from grader.sandbox.container import Rootfs, Session
 from grader.sandbox.docker import DockerBackend
 from grader.sandbox.handover import Handover
+from grader.sandbox.mounts import Mount
 
 ROOT = Path(__file__).parents[3]
 LIMITS = Limits(memory_bytes=256 * MIB, processes=20, disk_bytes=8 * MIB, shm_bytes=4 * MIB, inodes=64)
@@ -96,8 +97,8 @@ def test_the_committed_profile_is_the_filter_of_bubblewrap(network: seccomp.Netw
     assert sorted(listed, key=repr) == sorted(expected, key=repr)
 
 
-def _configuration(command: Command) -> dict[str, Any]:
-    rootfs = Rootfs("sha256:0", "/usr/bin/python3", (), {})
+def _configuration(command: Command, mounted: Sequence[Mount] = ()) -> dict[str, Any]:
+    rootfs = Rootfs("sha256:0", "/usr/bin/python3", mounted, {})
     session = Session("solmark-1-2-3-4", 61000, Path("/run/solmark/docker/solmark-1-2-3-4"))
     return container.configuration(rootfs, session, command, LIMITS)
 
@@ -114,7 +115,9 @@ def test_a_gpu_is_named_by_its_uuid_to_the_nvidia_runtime() -> None:
     without = _configuration(Command(["true"]))
     assert "Runtime" not in without["HostConfig"]
     assert without["Env"] == []
-    named = _configuration(Command(["true"], devices=devices))
+    host = [Mount("/usr", "bind", "/usr")]
+    named = _configuration(Command(["true"], devices=devices, gpus=(GPU,)), host)
+    assert "Runtime" not in named["HostConfig"]
     assert [device["PathOnHost"] for device in named["HostConfig"]["Devices"]] == list(devices)
     for path in ("/etc/shadow", "/dev/../etc/shadow"):
         with pytest.raises(SandboxError, match="no device file"):

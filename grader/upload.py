@@ -1,12 +1,13 @@
 """What somebody hands in, as plain files by name: archives (zip, tar, tar.gz) are taken apart in memory.
 
 Nothing is written and no link is followed, because nothing but the bytes of plain files is ever looked at.
-The files of an archive may lie in one folder that holds them all, as most tools pack them; its name is dropped.
+The files of an archive may lie in one folder that holds them all, as most tools pack them: its name goes.
 Every limit is checked before what it bounds is unpacked.
 """
 
 import io
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -40,6 +41,13 @@ _Member = tuple[str, Callable[[int], bytes]]
 
 class _DamagedError(ValueError):
     """The archive is not what its name says, or has parts that are not read."""
+
+
+_UNREADABLE = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error),
+    *(OSError, RuntimeError, ValueError, LookupError, ArithmeticError, EOFError),
+)
+"""What the standard library raises over bytes that are no archive (found by tests/fuzz)."""
 
 
 def expand(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -78,7 +86,9 @@ def _unpack(name: str, data: bytes, reader: Callable[[str, bytes], Iterator[_Mem
             left -= len(files[path])
             if left < 0:
                 raise FilesError(text("archive_too_large", name=shown, limit=MAX_FILE_BYTES))
-    except (_DamagedError, zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError):
+    except FilesError:
+        raise
+    except _UNREADABLE:
         raise FilesError(text("archive_damaged", name=shown)) from None
     total = MAX_FILE_BYTES - left
     if total > max(_SMALL_BYTES, MAX_RATIO * len(data)):
@@ -153,11 +163,8 @@ def _zip_members(name: str, data: bytes) -> Iterator[_Member]:
 
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
-    try:
-        with archive.open(entry) as file:
-            return file.read(most + 1)
-    except (OSError, RuntimeError, ValueError) as error:  # An offset outside; a name in no encoding.
-        raise _DamagedError from error
+    with archive.open(entry) as file:
+        return file.read(most + 1)
 
 
 def _gzip_members(name: str, data: bytes) -> Iterator[_Member]:

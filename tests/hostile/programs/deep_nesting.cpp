@@ -1,5 +1,5 @@
-// hostile: family=build verdict=build_error,memory_limit,time_limit lift=judge shows=fails
-// Nests so deep that the compiler itself crashes.
+// hostile: family=build verdict=time_limit,memory_limit,build_error lift=wall shows=alive
+// Nests so deep that the compiler does not come to its end, or crashes.
 #define A(x) ((((((((((((((((((((((((((((((((x))))))))))))))))))))))))))))))))
 #define B(x) A(A(A(A(A(A(A(A(x))))))))
 #define C(x) B(B(B(B(B(B(B(B(x))))))))

@@ -20,9 +20,15 @@ ENV PATH=/opt/solmark/bin:$PATH
 WORKDIR /src
 COPY pyproject.toml README.md ./
 COPY constraints constraints
+# Everything that the package and these extras name, before the package itself: a change of ours builds in seconds.
+RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+extras = [n for extra in '${EXTRAS}'.split(',') for n in p['optional-dependencies'][extra]]; \
+print('\n'.join(p['dependencies'] + extras))" > requirements.txt \
+    && { pip install -c ${CONSTRAINTS} -r requirements.txt \
+    || pip install -c ${FALLBACK_CONSTRAINTS} -r requirements.txt; }
 COPY grader grader
 COPY server server
-RUN pip install -c ${CONSTRAINTS} ".[${EXTRAS}]" || pip install -c ${FALLBACK_CONSTRAINTS} ".[${EXTRAS}]"
+RUN pip install --no-deps .
 WORKDIR /var/lib/solmark
 ENV SOLMARK_HOME=/var/lib/solmark
 # SIGTERM lets a job finish within its grace, or gives it back: give `docker stop` more time than that.

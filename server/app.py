@@ -20,6 +20,8 @@ from server.courses import api as courses_api
 from server.courses import pages as courses_pages
 from server.db.session import Database, Publisher, publish_nothing
 from server.errors import DomainError
+from server.gradebook import api as gradebook_api
+from server.gradebook import pages as gradebook_pages
 from server.grading import api as grading_api
 from server.grading import events
 from server.grading import pages as grading_pages
@@ -32,8 +34,8 @@ from server.submissions import api as submissions_api
 from server.submissions import pages as submissions_pages
 from server.web import site
 
-_API = (accounts_api, courses_api, submissions_api, events, leaderboard_api, grading_api)
-_PAGES = (accounts_pages, courses_pages, submissions_pages, leaderboard_pages, grading_pages)
+_API = (accounts_api, courses_api, submissions_api, events, leaderboard_api, gradebook_api, grading_api)
+_PAGES = (accounts_pages, courses_pages, submissions_pages, leaderboard_pages, gradebook_pages, grading_pages)
 BROKER_SECONDS = 2.0
 health = APIRouter(tags=["health"])
 

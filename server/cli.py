@@ -189,9 +189,13 @@ def create_course(
 
 @app.command()
 def enrol(
-    logins: Annotated[list[str], typer.Argument(help="Logins of the people.")],
     course: CourseOption,
     by: Annotated[str, typer.Option("--as", help="Login of the admin who enrols them.")],
+    logins: Annotated[list[str] | None, typer.Argument(help="Logins of the people.")] = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="CSV: login, and name, email, role as there are."),
+    ] = None,
     role: Annotated[Role, typer.Option(help="What they are in the course.")] = Role.STUDENT,
     create: Annotated[
         bool, typer.Option("--create", help="Make missing accounts and print their passwords.")
@@ -199,22 +203,48 @@ def enrol(
 ) -> None:
     """Make people members of a course, or change their role in it: all of them, or none."""
     from server.accounts import service as accounts
+    from server.courses import roster as rosters
     from server.courses import service as courses
 
     settings = load()
-    lines = []
-    with _sentences(), _database(settings) as database, database.begin() as session:
-        admin = _user(session, by)
-        found = courses.staff_course(session, course, admin, least=Role.ADMIN)
-        for login in logins:
-            password = ""
-            user = accounts.find_user(session, login)
-            if user is None and create:
-                password = secrets.token_urlsafe(12)
-                user = accounts.create_user(session, settings, login=login, name=login, password=password)
-            courses.enrol(session, found, user or _user(session, login), role, by=admin)
-            lines.append(f"{login}: {password}" if password else f"{login} is {role.value} of {course}")
+    with _sentences(), _database(settings) as database:
+        people = [rosters.Entry(login, login, None, role) for login in logins or ()]
+        if roster is not None:
+            people += rosters.read(roster.read_text("utf-8-sig", errors="replace"), role)
+        if not people:
+            raise typer.BadParameter("name the people, or give a --roster")
+        with database.read() as session:
+            missing = [one.login for one in people if accounts.find_user(session, one.login) is None]
+        # Hashing takes a tenth of a second each: others write meanwhile.
+        passwords = {login: secrets.token_urlsafe(12) for login in missing} if create else {}
+        hashed = {login: accounts.hashed_password(settings, text) for login, text in passwords.items()}
+        lines = []
+        with database.begin() as session:
+            admin = _user(session, by)
+            found = courses.staff_course(session, course, admin, least=Role.ADMIN)
+            for one in people:
+                user = accounts.find_user(session, one.login)
+                if user is None and one.login in hashed:
+                    user = accounts.create_user(
+                        session, settings, login=one.login, name=one.name, email=one.email,
+                        password=hashed[one.login],
+                    )  # fmt: skip
+                    lines.append(f"{one.login}: {passwords[one.login]}")
+                else:
+                    lines.append(f"{one.login} is {one.role.value} of {course}")
+                courses.enrol(session, found, user or _user(session, one.login), one.role, by=admin)
     typer.echo("\n".join(lines))
+
+
+@app.command()
+def scores(course: CourseOption) -> None:
+    """Print everybody's points of every assignment as CSV."""
+    from server.courses import service as courses
+    from server.gradebook import service as gradebooks
+
+    with _sentences(), _database(load()) as database, database.read() as session:
+        book = gradebooks.gradebook(session, courses.get_course(session, course))
+        typer.echo(gradebooks.as_csv(book), nl=False)
 
 
 @app.command("add-node")

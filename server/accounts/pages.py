@@ -20,6 +20,8 @@ from server.web.words import N_, SCOPES
 
 router = APIRouter(include_in_schema=False)
 _YEAR_SECONDS = 365 * 86400
+_TOKENS = 200
+"""Tokens on the page; the API has them all."""
 Text = Annotated[PlainText, Form()]
 
 
@@ -147,7 +149,7 @@ def _account(
         status=error.status if error else 422 if fault else 200,
         secret=secret,
         fault=sentence,
-        tokens=service.tokens(session, user),
+        tokens=service.tokens(session, user, limit=_TOKENS),
         scopes=SCOPES,
         zone=zone_of(None),
         site=settings.public_url,

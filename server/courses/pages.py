@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
@@ -140,13 +140,19 @@ def assignment_page(
     settings: AppSettings,
     user: CurrentUser,
     slug: str,
+    blobs: Blobs,
     track: str,
     name: str,
+    again: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """One assignment: what is asked, limits, the form, and what the team handed in."""
+    """One assignment: what is asked, limits, the form, and what the team handed in.
+
+    `again`: the form begins with the code of that submission, if it is one file of text.
+    """
     course, role = service.visible_course(session, slug, user)
     view = service.get_assignment(session, course, f"{track}/{name}", staff=role.is_staff)
-    return _assignment(request, reader, session, settings, user, course, role, view, Draft())
+    draft = _draft(session, blobs, user, again) if again else Draft()
+    return _assignment(request, reader, session, settings, user, course, role, view, draft)
 
 
 @router.post("/courses/{slug}/assignments/{track}/{name}/submissions", dependencies=[CheckedForm])
@@ -263,6 +269,17 @@ def _assignment(
         languages_allowed=manifest.languages,
         draft=draft,
     )
+
+
+def _draft(session: Session, blobs: Blobs, user: User, public_id: str) -> Draft:
+    """The form for changing an earlier submission; empty if that is not there, or not one text."""
+    try:
+        submission = submissions.get(session, public_id, user)
+        (file,) = submission.files
+        code = submissions.file(blobs, submission, file.name).decode()
+    except (DomainError, ValueError):
+        return Draft()
+    return Draft(code, submission.language, submission.hardware, submission.mode.value)
 
 
 def _version(session: Session, user: User, slug: str, track: str, name: str) -> AssignmentVersion:

@@ -64,6 +64,17 @@ def team_of(session: Session, course: Course, user: User) -> Team | None:
     )
 
 
+def team_named(session: Session, course: Course, name: str) -> Team | None:
+    """The team of that name; if there is none, that of the member with that login."""
+    named = session.scalar(select(Team).where(Team.course_id == course.id, Team.name == name))
+    return named or session.scalar(
+        select(Team)
+        .join(TeamMember, TeamMember.team_id == Team.id)
+        .join(User, User.id == TeamMember.user_id)
+        .where(TeamMember.course_id == course.id, User.login == name.lower())
+    )
+
+
 def team_names(session: Session, course: Course) -> set[str]:
     """Names of all teams of a course."""
     return set(session.scalars(select(Team.name).where(Team.course_id == course.id)))

@@ -188,6 +188,11 @@ def team_of(session: Session, course: Course, user: User) -> Team | None:
     return queries.team_of(session, course, user)
 
 
+def team_named(session: Session, course: Course, name: str) -> Team | None:
+    """The team of that name, or the team of the member with that login."""
+    return queries.team_named(session, course, name)
+
+
 def audit_log(session: Session, course: Course, *, after: int = 0, limit: int = 50) -> Sequence[AuditEntry]:
     """What staff and the system did in the course, newest first."""
     return queries.audit(session, course, after=after, limit=limit)

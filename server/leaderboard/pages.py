@@ -2,8 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 
 from server.access import Db, MaybeUser
@@ -11,11 +13,15 @@ from server.courses import service as courses
 from server.db.models import Course, User
 from server.leaderboard import service
 from server.leaderboard.service import Board, Entry
+from server.schemas import MAX_ID, cut
 from server.web import charts
 from server.web.reader import PageReader
-from server.web.render import page, percent, zone_of
+from server.web.render import csv_response, page, percent, zone_of
 
 router = APIRouter(include_in_schema=False)
+
+
+_PAGE = 100
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,19 @@ def board_page(
     name: str,
     version: str | None = None,
     hardware: str | None = None,
+    after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
 ) -> Response:
     """The best of each team; public where the course says so."""
     course = service.visible_course(session, slug, user)
     board = service.board(session, course, f"{track}/{name}", digest=version, hardware=hardware)
     role = courses.role_of(session, course, user) if user else None
+    rows = _rows(board, _team_name(session, course, user), staff=role is not None and role.is_staff)
+    shown, following = cut(rows, after, _PAGE)
+
+    def address(position: int) -> str:
+        query = {"version": version, "hardware": hardware, "after": str(position) if position else None}
+        return "?" + urlencode({key: value for key, value in query.items() if value})
+
     return page(
         request,
         reader,
@@ -56,9 +70,32 @@ def board_page(
         version=board.version,
         address=f"/courses/{course.slug}/assignments/{board.assignment.name}",
         board=board,
-        rows=_rows(board, _team_name(session, course, user), staff=role is not None and role.is_staff),
+        rows=shown,
+        own=next((row for row in rows if row.mine and row not in shown), None),
+        first=after + 1,
+        last=after + len(shown),
+        total=len(rows),
+        previous_address=address(max(0, after - _PAGE)) if after else "",
+        next_address=address(following) if following is not None else "",
+        csv_address=f"/courses/{course.slug}/assignments/{board.assignment.name}/board.csv{address(0).removesuffix('?')}",
         zone=zone_of(course),
     )
+
+
+@router.get("/courses/{slug}/assignments/{track}/{name}/board.csv")
+def board_csv(
+    session: Db,
+    user: MaybeUser,
+    slug: str,
+    track: str,
+    name: str,
+    version: str | None = None,
+    hardware: str | None = None,
+) -> Response:
+    """The whole board as a spreadsheet reads it; open to whoever may see the board."""
+    course = service.visible_course(session, slug, user)
+    board = service.board(session, course, f"{track}/{name}", digest=version, hardware=hardware)
+    return csv_response(service.as_csv(board), f"{name}-{board.hardware}-board.csv")
 
 
 def _team_name(session: Db, course: Course, user: User | None) -> str | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader import scoring
+from server import sheet
 from server.courses import service as courses
 from server.courses.bundles import manifest_of, target_of
 from server.db.models import Assignment, AssignmentVersion, Course, User
@@ -45,6 +46,32 @@ class Board:
     targets: Sequence[tuple[str, int]]
     """Hardware classes and devices of the boards of this version."""
     entries: Sequence[Entry]
+
+
+def as_csv(board: Board) -> str:
+    """One line an entry, best first, as the API names its fields."""
+    lines: list[Sequence[object]] = [
+        (
+            "rank",
+            "name",
+            "fraction",
+            "low",
+            "high",
+            "points",
+            "hardware",
+            "hardware_name",
+            "language",
+            "submitted",
+        )
+    ]
+    lines += [
+        (
+            entry.rank, entry.team, entry.fraction, entry.low, entry.high, entry.points, entry.hardware,
+            entry.hardware_name, entry.language, entry.submitted.isoformat(),
+        )
+        for entry in board.entries
+    ]  # fmt: skip
+    return sheet.write(lines)
 
 
 def may_see(session: Session, course: Course, user: User | None) -> bool:

@@ -82,15 +82,17 @@ def submissions(
     page: Paging,
     assignment: Annotated[str | None, Query(max_length=128)] = None,
     everyone: bool = False,
+    team: Annotated[str | None, Query(max_length=128)] = None,
 ) -> Items[SubmissionOut]:
-    """Submissions of the caller's team, or (staff) of all teams; newest first."""
+    """Submissions of the caller's team, newest first; staff: of all (`everyone`), or of one (`team`)."""
     course, _ = courses.visible_course(session, slug, user)
     rows = service.listing(
         session,
         course=course,
         user=user,
         name=assignment,
-        everyone=everyone,
+        everyone=everyone or team is not None,
+        team_name=team,
         limit=page.limit,
         before=page.after or None,
     )

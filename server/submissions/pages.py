@@ -2,19 +2,21 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
+from sqlalchemy.orm import Session
 
 from grader.contract import Report, Text
 from server.access import AppSettings, Blobs, CheckedForm, CurrentUser, Db
 from server.blobs import BlobStore
 from server.courses import service as courses
 from server.courses.bundles import manifest_of
-from server.db.models import Submission
-from server.errors import Unavailable
+from server.db.models import Submission, User
+from server.errors import DomainError, Unavailable
 from server.grading import service as grading
 from server.grading.states import SubmissionState
 from server.schemas import Id
@@ -70,6 +72,8 @@ def submission_page(
         verdict_message=_message(submission, report, reader.language),
         milestones=milestones,
         next_milestone=_next(milestones, report),
+        best=_best(session, submission) if final else None,
+        may_submit=_may_submit(session, submission, user, staff=staff),
         place=None if final else grading.place(session, settings, submission),
         zone=zone_of(submission.course),
         assignment_address=f"/courses/{submission.course.slug}/assignments/{submission.assignment.name}",
@@ -114,6 +118,7 @@ def submissions_page(
     user: CurrentUser,
     slug: str,
     assignment: str = "",
+    team: Annotated[str, Query(max_length=128)] = "",
     mine: bool = False,
     before: Id | None = None,
 ) -> Response:
@@ -122,19 +127,23 @@ def submissions_page(
     everyone = role.is_staff and not mine
     names = [view.assignment.name for view in courses.assignments(session, course, staff=role.is_staff)]
     chosen = assignment if assignment in names else ""
+    wanted = team.strip() if everyone else ""
     found = service.listing(
         session,
         course=course,
         user=user,
         name=chosen or None,
         everyone=everyone,
+        team_name=wanted or None,
         limit=_PAGE + 1,
         before=before,
     )
     shown, more = found[:_PAGE], found[_PAGE:]
-    query = {"assignment": chosen, "mine": "1" if role.is_staff and mine else "", "before": ""}
-    if more:
-        query["before"] = str(shown[-1].id)
+    query = {"assignment": chosen, "team": wanted, "mine": "1" if role.is_staff and mine else ""}
+
+    def address(**changes: str) -> str:
+        return "?" + urlencode({key: value for key, value in (query | changes).items() if value})
+
     return page(
         request,
         reader,
@@ -146,9 +155,32 @@ def submissions_page(
         names=names,
         chosen=chosen,
         submissions=shown,
-        next_address="?" + urlencode({key: value for key, value in query.items() if value}) if more else "",
+        team=wanted,
+        first_address=address() if before is not None else "",
+        next_address=address(before=str(shown[-1].id)) if more else "",
         zone=zone_of(course),
     )
+
+
+def _may_submit(session: Session, submission: Submission, user: User, *, staff: bool) -> bool:
+    """Whether the reader, one of its team, could hand in a changed one."""
+    team = courses.team_of(session, submission.course, user)
+    if team is None or team.id != submission.team_id:
+        return False
+    try:
+        name = submission.assignment.name
+        courses.require_open(
+            courses.get_assignment(session, submission.course, name, staff=staff), staff=staff
+        )
+    except DomainError:
+        return False
+    return True
+
+
+def _best(session: Session, submission: Submission) -> Submission | None:
+    """The submission of the team that counts for the assignment, if it is another one than this."""
+    best = service.best_of_team(session, submission.team).get(submission.assignment_id)
+    return None if best is None or best.id == submission.id else best
 
 
 def _message(submission: Submission, report: Report | None, language: str) -> str:

@@ -151,16 +151,26 @@ def listing(
     user: User,
     name: str | None = None,
     everyone: bool = False,
+    team_name: str | None = None,
     limit: int = 50,
     before: int | None = None,
 ) -> Sequence[Submission]:
-    """Submissions of the user's team, or (staff only) of all teams, newest first, of ids below `before`."""
+    """Submissions of the user's team, newest first, of ids below `before`.
+
+    Staff may ask for those of all teams (`everyone`), and of those for one team by its name.
+    """
     role = courses.role_of(session, course, user)
     if role is None or (everyone and not role.is_staff):
         raise Forbidden(needs=f"staff of the course {course.slug}", needs_zh=f"课程 {course.slug} 的教学人员")
-    team = None if everyone else courses.team_of(session, course, user)
-    if team is None and not everyone:
-        return []
+    team = None
+    if not everyone or team_name is not None:
+        team = (
+            courses.team_named(session, course, team_name or "")
+            if everyone
+            else courses.team_of(session, course, user)
+        )
+        if team is None:
+            return []
     view = None if name is None else courses.get_assignment(session, course, name, staff=role.is_staff)
     return queries.listing(
         session, course, team=team, assignment=view.assignment if view else None, before=before, limit=limit

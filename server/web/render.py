@@ -1,16 +1,17 @@
 """Pages: one Jinja environment, what every template may use, and the reader's language in all of it."""
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -25,6 +26,9 @@ from server.web.words import Word
 
 FOLDER = Path(__file__).parent
 STATIC_FOLDER = FOLDER / "static"
+_SOON = timedelta(hours=24)
+_BOM = "\ufeff"
+"""Without it Excel does not read UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,15 @@ def page(
     response.headers["Content-Language"] = i18n.html_tag(reader.language)
     response.headers.setdefault("Cache-Control", "no-store" if reader.user else "no-cache")
     return response
+
+
+def csv_response(text: str, name: str) -> Response:
+    """CSV as a file of that name to download."""
+    return Response(
+        (_BOM + text).encode(),
+        media_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"},
+    )
 
 
 def form_token_field(request: Request) -> Markup:
@@ -146,6 +159,25 @@ def duration(seconds: float | None) -> str:
     return " ".join(f"{value} {unit}" for value, unit in parts if value)
 
 
+def remaining(until: datetime, now: datetime) -> str:
+    """The time left in its two largest units, as `3 d 4 h` or `4 min 10 s`; empty once it is over."""
+    left = int((until - now).total_seconds())
+    if left <= 0:
+        return ""
+    sizes = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    first = next(index for index, (_, size) in enumerate(sizes) if left >= size)
+    parts = []
+    for unit, size in sizes[first : first + 2]:
+        value, left = divmod(left, size)
+        parts.append(f"{value} {unit}")
+    return " ".join(parts)
+
+
+def is_soon(until: datetime, now: datetime) -> bool:
+    """Whether a deadline is so near that a page must stress it."""
+    return now < until <= now + _SOON
+
+
 def byte_size(size: int) -> str:
     """Bytes with a binary prefix: `512 B`, `1.5 KiB`, `4 GiB`."""
     value, unit = float(size), "B"
@@ -184,6 +216,9 @@ def _environment(language: str) -> Environment:
         localized=lambda text: i18n.localized(text, language),
         milestone_name=lambda milestone: i18n.milestone_name(milestone, language),
         moment=lambda value, zone: i18n.moment(value, language, zone),
+        remaining=lambda value: remaining(value, datetime.now(UTC)),
+        now=time.time,
+        is_soon=lambda value: is_soon(value, datetime.now(UTC)),
         distance=lambda value: i18n.distance(value, datetime.now(UTC), language),
         outcome=outcome,
         verdict_word=verdict_word,

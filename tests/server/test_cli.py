@@ -73,6 +73,7 @@ def test_a_fresh_site_reaches_a_course_with_people(url: str) -> None:
     assert [line.partition(": ")[0] for line in passwords] == ["bob", "eve"]
     assert output("enrol", "eve", "--role", "ta", *here) == "eve is ta of systems"
     output("enrol", "ada", "--course", "systems", "--as", "bob", code=1)
+    assert output("scores", "--course", "systems").splitlines() == ["login,name,email,team", "bob,bob,,bob"]
     database = Database(url)
     with database.begin() as session:
         found = courses.get_course(session, "systems")
@@ -83,3 +84,37 @@ def test_a_fresh_site_reaches_a_course_with_people(url: str) -> None:
         user = accounts.log_in(session, all_settings.load(), login="bob", password=password, address="")
         assert not user.site_admin
     database.close()
+
+
+def test_a_roster_enrols_everybody_or_nobody(url: str, tmp_path: Path) -> None:
+    output("migrate")
+    output("create-admin", "ada", "--generate")
+    output("create-course", "systems", "--title", "Systems", "--as", "ada")
+    roster = tmp_path / "roster.csv"
+    enrol = ("enrol", "--roster", str(roster), "--create", "--course", "systems", "--as", "ada")
+
+    def write(*lines: str) -> None:
+        roster.write_text("\r\n".join(lines) + "\r\n", "utf-8-sig")
+
+    write("Name,Mail", "Bob,b@example.org")
+    assert "`login` among them" in output(*enrol, code=1)
+    write("login,role", "bob,student", "eve,boss", ",student", "BOB,ta", "")
+    faults = output(*enrol, code=1)
+    for fault in ("line 3: role 'boss'", "line 4: no login", "line 5: bob again"):
+        assert fault in faults
+    write("login", "bob", "no such login")
+    assert "'no such login' is not" in output(*enrol, code=1)
+    write("Name, Login, Email, Role, Matrikel", '"Müller, 王", bob, b@example.org,, 7', "Eve,EVE,,ta,8")
+    lines = output(*enrol).splitlines()
+    assert [line.partition(": ")[0] for line in lines] == ["bob", "eve"]
+    assert output(*enrol).splitlines() == ["bob is student of systems", "eve is ta of systems"]
+    database = Database(url)
+    with database.begin() as session:
+        members = courses.members(session, courses.get_course(session, "systems"))
+        found = {(entry.user.login, entry.user.name, entry.user.email, entry.role.value) for entry in members}
+        assert {("bob", "Müller, 王", "b@example.org", "student"), ("eve", "Eve", None, "ta")} <= found
+        password = lines[0].partition(": ")[2]
+        assert accounts.log_in(session, all_settings.load(), login="bob", password=password, address="")
+    database.close()
+    assert 'bob,"Müller, 王",b@example.org,bob' in output("scores", "--course", "systems")
+    assert "name the people" in output("enrol", "--course", "systems", "--as", "ada", code=2)

@@ -82,5 +82,27 @@
     }
   }
 
-  document.addEventListener("DOMContentLoaded", function () { prepare(document); });
+  function left(seconds) {
+    var sizes = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]], parts = [];
+    for (var index = 0; index < sizes.length && parts.length < 2; index += 1) {
+      var value = Math.floor(seconds / sizes[index][1]);
+      if (value || parts.length) { parts.push(value + " " + sizes[index][0]); seconds -= value * sizes[index][1]; }
+    }
+    return parts.join(" ");
+  }
+
+  /* Deadlines count down by the server's clock as the page told it: a wrong clock here shifts nothing. */
+  function countDown() {
+    var shown = Array.from(document.querySelectorAll("[data-until]"));
+    if (!shown.length) { return; }
+    var ahead = Date.now() / 1000 - Number(document.body.dataset.now);
+    setInterval(function () {
+      shown.forEach(function (one) {
+        var seconds = Math.floor(Number(one.dataset.until) - (Date.now() / 1000 - ahead));
+        if (seconds >= 0) { one.textContent = left(Math.max(seconds, 0)) || "0 s"; }
+      });
+    }, 1000);
+  }
+
+  document.addEventListener("DOMContentLoaded", function () { prepare(document); countDown(); });
 })();

@@ -1,11 +1,15 @@
 """Pages as people use them, over HTTP and without JavaScript."""
 
+import csv
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
+
+from server.web.render import is_soon, remaining
 
 Visit = Callable[..., httpx.Client]
 
@@ -237,6 +241,15 @@ class TestSubmission:
         assert site.submissions["second"] in everybodys
         assert "No submissions" in _text(visit("tara").get("/courses/demo/submissions?mine=1"))
 
+    def test_staff_find_those_of_one_student(self, visit: Visit, site: Any) -> None:
+        page = _text(visit("tara").get("/courses/demo/submissions?team=GRACE"))
+        assert site.submissions["second"] in page
+        assert site.submissions["accepted"] not in page
+        page = _text(visit("tara").get("/courses/demo/submissions?team=<b>"))
+        assert "called &lt;b&gt;" in page
+        mine = _text(visit("ada").get("/courses/demo/submissions?team=grace"))
+        assert site.submissions["second"] not in mine
+
 
 def test_nothing_from_a_submission_becomes_markup(visit: Visit, site: Any, seed: Any) -> None:
     client = visit("tara")
@@ -288,6 +301,92 @@ class TestBoard:
             with site.database.begin() as session:
                 service.get_course(session, "demo").public_boards = public
             assert visit().get(f"{seed.ADDRESS}/board").status_code == status
+
+    def test_it_comes_in_pages_with_ones_own_row_on_each(self, visit: Visit, seed: Any, site: Any) -> None:
+        first = _text(visit("ada").get(f"{seed.ADDRESS}/board"))
+        assert first.count('class="mine"') == 1
+        assert 'rel="next"' not in first
+        second = _text(visit("ada").get(f"{seed.ADDRESS}/board?after=1"))
+        ranks = re.findall(r"<tr( class=\"mine\")?>", second)
+        assert ranks[1:] == [' class="mine"', ""], "the reader's row, then what follows the first"
+        assert 'rel="prev"' in second
+        assert visit("ada").get(f"{seed.ADDRESS}/board?after=-1").status_code == 422
+
+    def test_it_is_also_a_spreadsheet(self, visit: Visit, seed: Any, site: Any) -> None:
+        page = _text(visit("ada").get(f"{seed.ADDRESS}/board"))
+        assert f'href="{seed.ADDRESS}/board.csv"' in page
+        answer = visit("ada").get(f"{seed.ADDRESS}/board.csv")
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        rows = list(csv.DictReader(answer.content.decode("utf-8-sig").splitlines()))
+        assert [(row["rank"], row["name"], row["fraction"]) for row in rows] == [
+            ("1", "ada", "0.61"), ("1", "grace", "0.607"),
+        ]  # fmt: skip
+        assert visit().get(f"{seed.ADDRESS}/board.csv").status_code == 303
+
+
+class TestScores:
+    def test_staff_see_everybodys_points(self, visit: Visit, site: Any) -> None:
+        page = _text(visit("tara").get("/courses/demo/scores"))
+        assert f'<a href="/submissions/{site.submissions["accepted"]}">71.5</a>' in page
+        assert "Ada Lovelace" in page
+        assert 'href="/courses/demo/scores"' in _text(visit("tara").get("/courses/demo"))
+        found = _text(visit("tara").get("/courses/demo/scores?q=LOVE"))
+        assert "Ada Lovelace" in found
+        assert "grace" not in found
+        assert "Nobody here" in _text(visit("tara").get("/courses/demo/scores?q=zzz"))
+
+    def test_they_are_a_spreadsheet_too(self, visit: Visit) -> None:
+        answer = visit("tara").get("/courses/demo/scores.csv")
+        assert answer.headers["content-disposition"] == 'attachment; filename="demo-scores.csv"'
+        lines = answer.content.decode("utf-8-sig").splitlines()
+        assert lines[0] == "login,name,email,team,kernels/double points,kernels/double fraction"
+        assert lines[1] == "ada,Ada Lovelace,,ada,71.5,0.61"
+
+    @pytest.mark.parametrize("path", ["/courses/demo/scores", "/courses/demo/scores.csv"])
+    def test_students_do_not(self, visit: Visit, path: str) -> None:
+        _text(visit("ada").get(path), 403)
+        _text(visit("nobody").get(path), 404)
+        assert "/courses/demo/scores" not in _text(visit("ada").get("/courses/demo"))
+
+
+class TestAgain:
+    def test_the_form_begins_with_the_code_of_the_last_one(self, visit: Visit, site: Any, seed: Any) -> None:
+        client = visit("ada")
+        address = f"{seed.ADDRESS}?again={site.submissions['wrong']}"
+        assert f'href="{address}#submit"' in _text(client.get(f"/submissions/{site.submissions['wrong']}"))
+        page = _text(client.get(address))
+        assert "y.copy_(x * 2)  # as asked" in page
+        assert '<option value="python" selected>' in page
+
+    def test_nobody_begins_with_the_code_of_another_team(self, visit: Visit, site: Any, seed: Any) -> None:
+        for found in (site.submissions["second"], "nothing", "%00", "x" * 64):
+            assert "# as asked" not in visit("ada").get(f"{seed.ADDRESS}?again={found}").text
+        # Staff see a student's page, but hand in for themselves.
+        page = _text(visit("tara").get(f"/submissions/{site.submissions['wrong']}"))
+        assert "?again=" not in page
+
+    def test_it_says_which_submission_counts(self, visit: Visit, site: Any) -> None:
+        wrong = _text(visit("ada").get(f"/submissions/{site.submissions['wrong']}"))
+        assert re.search(rf'Your best</dt><dd><a href="/submissions/{site.submissions["accepted"]}">', wrong)
+        assert "Your best" not in _text(visit("ada").get(f"/submissions/{site.submissions['accepted']}"))
+
+
+def test_a_deadline_counts_down(visit: Visit, seed: Any) -> None:
+    for address in ("/courses/demo", seed.ADDRESS):
+        page = _text(visit("ada").get(address))
+        assert re.search(r'closes in <span class="number" data-until="\d+\.\d+">2 d 23 h</span>', page)
+        assert re.search(r'<body data-now="\d+\.\d+">', page)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text", "soon"),
+    [(3 * 86400 + 5000, "3 d 1 h", False), (86399, "23 h 59 min", True), (250, "4 min 10 s", True),
+     (7, "7 s", True), (0, "", False), (-5, "", False)],
+)  # fmt: skip
+def test_the_time_left(seconds: int, text: str, soon: bool) -> None:
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    until = now + timedelta(seconds=seconds)
+    assert (remaining(until, now), is_soon(until, now)) == (text, soon)
 
 
 class TestAccount:

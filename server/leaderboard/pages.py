@@ -77,7 +77,7 @@ def board_page(
         total=len(rows),
         previous_address=address(max(0, after - _PAGE)) if after else "",
         next_address=address(following) if following is not None else "",
-        csv_address=f"/courses/{course.slug}/assignments/{board.assignment.name}/board.csv{address(0).removesuffix('?')}",
+        csv_address=f"{request.url.path}.csv{address(0).removesuffix('?')}",
         zone=zone_of(course),
     )
 

@@ -31,7 +31,6 @@ HINTS = {
     "kernels/add-rmsnorm/wrong/normalises_the_unrounded_sum.py": "before it was rounded",
     "kernels/add-rmsnorm/wrong/returns_the_result.py": "instead of writing",
     "kernels/add-rmsnorm/wrong/predict_in_milliseconds.py": "is not the bound",
-    "kernels/add-rmsnorm/wrong/predict_is_always_memory.py": "it is bound by",
     "kernels/layout-algebra/wrong/cheat_enumerates_the_indices.py": "work on modes, never on indices",
     "kernels/layout-algebra/wrong/returns_the_offsets.py": "a pair (shape, stride)",
     "kernels/layout-algebra/wrong/swizzle_tears_pieces_apart.py": "tears pieces of",

@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--database", choices=[*DATABASES, "both"], default="both")
     parser.add_argument("--students", type=int, default=12)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--pause", type=float, default=3.0, help="mean seconds between two acts")
+    parser.add_argument("--pause", type=float, default=8.0, help="mean seconds between two acts")
     parser.add_argument(
         "--bundles", type=Path, help="folder of the assignments' bundles, made there if missing"
     )

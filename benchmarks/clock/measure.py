@@ -125,7 +125,7 @@ def outside(
     )
     without = [replace(plan, empty=None) for plan in plans]
     kinds: list[tuple[str, Backend, Sequence[timed.Plan], int]] = [("outside", backend, without, wanted)]
-    if not kernels[0].linked and wanted == GRADINGS:
+    if not kernels[0].linked and wanted == GRADINGS and program.suffix == ".cu":
         kinds.append(("plain", registry.choose("plain"), without, PLAIN_GRADINGS))
         kinds.append(("probes", backend, plans, PLAIN_GRADINGS))
     for clock, where, which, count in kinds:

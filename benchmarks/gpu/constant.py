@@ -47,6 +47,7 @@ def main() -> int:
     header = results_schema.header(
         "python -m benchmarks.gpu.constant", device.name, device.driver, environment.judge_version()
     )
+    header["environment"] |= {"device_judge": environment.device_judge()}
     device.close()
     results = results_schema.ResultsFile.model_validate({**header, "rows": rows})
     results_schema.write(arguments.output, results)

@@ -53,6 +53,7 @@ def main() -> int:
         device.driver,
         environment.judge_version(),
     )
+    header["environment"] |= {"device_judge": environment.device_judge()}
     results = results_schema.ResultsFile.model_validate({**header, "rows": found})
     results_schema.write(arguments.output, results)
     device.close()

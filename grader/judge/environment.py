@@ -67,17 +67,19 @@ def judge_version() -> str:
 
 @functools.cache
 def device_judge() -> str:
-    """A digest of the code that judges on a device and nowhere else: measurements there belong to it."""
-    inside = [_GRADER / "judge" / "gpu", _GRADER / "candidate"]
-    names = {"graph_code.py", "graph_round.cpp", "runner.cu", "link.py", "device.py"}
+    """A digest of the code that decides on a device and nowhere else: what was measured there belongs to it.
+
+    How a device is found, locked and left (`gpu/device.py`) does not count.
+    """
+    candidate = ("graph_code.py", "graph_round.cpp", "runner.cu", "link.py", "device.py")
+    own = ("probes.py", "freivalds.py", "overhead.py", "own.py")
+    gpu = [path for path in (_GRADER / "judge" / "gpu").iterdir() if path.suffix in (".py", ".cu")]
     sources = [
-        path
-        for folder in inside
-        for path in folder.iterdir()
-        if path.suffix in (".py", ".cu", ".cpp") and (folder.name == "gpu" or path.name in names)
+        *(path for path in gpu if path.name != "device.py"),
+        *(_GRADER / "candidate" / name for name in candidate),
+        *(_GRADER / "judge" / name for name in own),
     ]
-    own = [_GRADER / "judge" / name for name in ("probes.py", "freivalds.py", "overhead.py", "own.py")]
-    return digest(sorted([*sources, *own]))[:12]
+    return digest(sorted(sources))[:12]
 
 
 def digest(paths: Sequence[Path]) -> str:

@@ -1,8 +1,10 @@
 """Which language a submission is in, which file is its entry, and whether its files can be taken at all."""
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
@@ -26,6 +28,8 @@ _LIBRARIES = frozenset({"torch", "triton", "numpy"}) | sys.stdlib_module_names
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that Windows gives to devices, whatever the suffix: the staff's machine may be one."""
+_CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""What terminals and editors obey rather than show: whoever reads the source would read another one."""
 _TRITON_LINE = re.compile(rb"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
 
 
@@ -120,8 +124,21 @@ def _check_file(name: str, data: bytes, entry: str) -> None:
         raise FilesError(text("not_text", name=shown, position=error.start)) from None
     if "\0" in content:
         raise FilesError(text("nul_byte", name=shown, position=content.index("\0")))
+    if found := _CONTROL.search(content):
+        code = f"U+{ord(found[0]):04X}"
+        raise FilesError(text("control_character", name=shown, character=code, position=found.start()))
+    if suffix == ".py" and (encoding := _declared(data)) != "utf-8":
+        raise FilesError(text("declared_encoding", name=shown, encoding=line(encoding, 40)))
     if suffix in SUFFIX.values() and not content.strip() and PurePosixPath(name).stem != "__init__":
         raise FilesError(text("empty_file", name=shown, entry=entry))
+
+
+def _declared(source: bytes) -> str:
+    """The encoding in which Python would read the source: one that it declares may hide code in comments."""
+    try:
+        return tokenize.detect_encoding(io.BytesIO(source).readline)[0]
+    except SyntaxError:  # None that Python knows.
+        return "unknown"
 
 
 def _check_letters(names: Iterable[str]) -> None:

@@ -159,6 +159,17 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{name} 已加密。请不设密码重新打包。",
     ),
     "archive_empty": ("{name} holds no file.", "{name} 中没有文件。"),
+    "control_character": (
+        (
+            "{name} holds the character {character} (at {position}), which terminals and editors obey rather than "
+            "show. In a string, write it as an escape."
+        ),
+        "{name} 含有字符 {character}（位置 {position}），终端和编辑器会执行而不是显示它。在字符串中请写成转义形式。",
+    ),
+    "declared_encoding": (
+        "{name} declares the encoding {encoding}. Save it as UTF-8, and leave out the declaration.",
+        "{name} 声明了编码 {encoding}。请以 UTF-8 保存并去掉该声明。",
+    ),
     "no_entry": (
         (
             "None of the files is the entry. Name it `solution.py`, `solution.cpp` or `solution.cu`, or hand in "

@@ -25,7 +25,7 @@ from grader.assignment import Assignment, load
 from grader.contract import JobLimits, JobSpec, Mode, Report, SourceFile, Target
 from grader.judge import build as judge_build
 from grader.judge.supervisor import Supervisor
-from grader.sandbox import registry, uids
+from grader.sandbox import container, engine, handover, registry, uids
 from grader.sandbox.base import MIB, Backend
 
 ROOT = Path(__file__).parents[2]
@@ -263,7 +263,7 @@ def build(host: Host, backend: Backend) -> Callable[[Any], judge_build.Build]:
             controls.HELD,
             {"solution.cpp": CANARY_CPP, "hostile.py": source},
             "solution.cpp",
-            flags=["-wrapper", f"{sys.executable},-I,-S,hostile.py"],
+            flags=["-wrapper", f"{getattr(backend, 'python', sys.executable)},-I,-S,hostile.py"],
             seconds=5.0,
             cpus=None,
             supervisor=Supervisor(),
@@ -318,8 +318,9 @@ def unclean() -> Callable[[Any], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def traces() -> Callable[[], set[str]]:
-    """traces() -> processes, cgroups, mounts, files and open files of this judge's sandboxes, on the host."""
+def traces(backend: Backend) -> Callable[[], set[str]]:
+    """traces() -> what this judge's sandboxes have on the host: processes, cgroups, mounts, files, containers."""
+    ours = re.compile(rf"solmark-\d+-{os.getpid()}-")
 
     def traces() -> set[str]:
         found = {
@@ -328,10 +329,14 @@ def traces() -> Callable[[], set[str]]:
             for child in (task / "children").read_text().split()
         }
         for folder, names, _ in os.walk("/sys/fs/cgroup"):
-            found |= {f"{folder}/{name}" for name in names if re.match(rf"solmark-\d+-{os.getpid()}-", name)}
+            found |= {f"{folder}/{name}" for name in names if ours.match(name)}
         mounts = Path("/proc/self/mountinfo").read_text().splitlines()
         found |= {f"mount {line}" for line in mounts if "/docker/" not in line}  # Those are anybody's.
         found |= {f"descriptor {entry.name}" for entry in Path("/proc/self/fd").iterdir()}
+        if backend.name == "docker":
+            names = list(engine.connect().containers(container.LABEL).values())
+            names += [folder.name for folder in handover.FOLDER.iterdir()] if handover.FOLDER.is_dir() else []
+            found |= {f"container {name}" for name in names if ours.match(name)}
         for place in ("/tmp", "/var/tmp", "/dev/shm"):
             found |= {f"file {entry.path}" for entry in os.scandir(place) if _of_a_sandbox(entry)}
         return found

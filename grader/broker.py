@@ -34,8 +34,34 @@ def _cause(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:_CAUSE_CHARS]
 
 
+class QoS(kombu_redis.QoS):
+    """Counts what was delivered and not yet acknowledged.
+
+    Kombu logs an acknowledgement that the broker does not take, and goes on with the message still counted:
+    its worker, which takes one at a time, would wait for ever, without a connection that could break. So the
+    message counts no more, the worker asks for the next, finds the connection broken, and connects again. The
+    broker may deliver the message once more; whoever gets it sees that it is done.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge a message; raises what the broker's client raises."""
+        try:
+            super().ack(delivery_tag)  # type: ignore[no-untyped-call]
+        finally:
+            self._quick_ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        """Give a message up; raises what the broker's client raises."""
+        try:
+            super().reject(delivery_tag, requeue=requeue)  # type: ignore[no-untyped-call]
+        finally:
+            self._quick_ack(delivery_tag)
+
+
 class Channel(kombu_redis.Channel):
     """A channel that outlives any content of its lists."""
+
+    QoS = QoS
 
     def _brpop_read(self, **options: Any) -> Any:
         try:

@@ -180,6 +180,18 @@ def test_a_broker_that_comes_back_empty_loses_no_submission(stage: "Stage") -> N
     assert stage.broker.exists(events_key(queued))
 
 
+def test_a_job_that_ends_while_the_broker_is_away_leaves_its_worker_listening(
+    stage: "Stage", eventually: Any
+) -> None:
+    first = stage.submit("sleep 2")
+    stage.wait_for(first, "running")
+    stage.broker_child.kill()
+    eventually(lambda: "Couldn't ack" in "".join(path.read_text() for path in stage.folder.glob("*.log")))
+    stage.supervisor.watch()
+    assert stage.wait_for(first, "done")["verdict"] == "accepted"
+    assert stage.wait_for(stage.submit("pass"), "done")["verdict"] == "accepted"
+
+
 def test_tasks_that_are_killed_come_back_to_what_was_left(stage: "Stage") -> None:
     submission = stage.submit("sleep 1")
     stage.wait_for(submission, "running")

@@ -1,6 +1,7 @@
 """One CUDA device of this machine for one session: its lock, its state by NVML, and that it is left clean."""
 
 import fcntl
+import gc
 import os
 import tempfile
 import time
@@ -133,6 +134,7 @@ class Device:
 
         try:
             # torch keeps what it is given back, small pieces and large ones apart.
+            gc.collect()  # One forgotten tensor would keep the whole of what was reserved before.
             torch.cuda.empty_cache()
             torch.empty(size, dtype=torch.uint8, device="cuda")
             pieces = [torch.empty(1 << 20, dtype=torch.uint8, device="cuda") for _ in range(_PIECES)]

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, selectinload
 
 from grader.contract import Mode, Reason
-from server.db.models import Assignment, Attempt, DeviceUsage, Node, Submission, Worker
+from server.db.models import Assignment, AssignmentVersion, Attempt, DeviceUsage, Node, Submission, Worker
 from server.db.models.node import NodeState
 from server.grading.states import ACTIVE, OPEN, AttemptState, SubmissionState
 
@@ -136,7 +136,10 @@ def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> S
         .where(ranked.c.turn == 1, ranked.c.busy == 0, _waiting(Submission, hardware))
         .order_by(*_order(ranked))
         .limit(limit)
-        .options(selectinload(Submission.version), selectinload(Submission.files))
+        .options(
+            selectinload(Submission.version).load_only(AssignmentVersion.digest, AssignmentVersion.manifest),
+            selectinload(Submission.files),
+        )
         .with_for_update(of=Submission, key_share=True, skip_locked=True)
         .execution_options(populate_existing=True)
     ).all()
@@ -233,18 +236,26 @@ def _firsts(hardware: str, promoted: ColumnElement[int]) -> CTE:
 
     One step of an index for each student; materialized, or the planner would read the whole table instead.
     """
-    other, own = aliased(Submission), aliased(Submission)
+    other = aliased(Submission)
     students = select(other.user_id).where(_waiting(other, hardware)).distinct().subquery("students")
     held = select(Assignment.id).where(Assignment.quarantined.is_not(None))
-    first = (
-        select(own.id)
-        .where(_waiting(own, hardware), own.user_id == students.c.user_id, own.assignment_id.not_in(held))
-        .order_by(own.reason.desc(), own.queued, own.id)  # `submit` before `rejudge`.
-        .limit(1)
-        .correlate(students)
-        .scalar_subquery()
-    )
-    both = union(select(first.label("id")).select_from(students), select(promoted))
+
+    def first(reason: Reason) -> ColumnElement[int]:
+        own = aliased(Submission)
+        return (
+            select(own.id)
+            .where(
+                _waiting(own, hardware), own.user_id == students.c.user_id, own.reason == reason,
+                own.assignment_id.not_in(held),
+            )
+            .order_by(own.queued, own.id)
+            .limit(1)
+            .correlate(students)
+            .scalar_subquery()
+        )  # fmt: skip
+
+    own_first = func.coalesce(first(Reason.SUBMIT), first(Reason.REJUDGE))
+    both = union(select(own_first.label("id")).select_from(students), select(promoted))
     return both.cte("firsts").prefix_with("MATERIALIZED")
 
 

@@ -22,7 +22,7 @@ class Submission(Base):
         UniqueConstraint("team_id", "assignment_id", "number"),
         Index(None, "state", "hardware", "reason", "queued"),
         Index(
-            "ix_submissions_waiting", "hardware", "user_id", text("reason DESC"), "queued", "id",
+            "ix_submissions_waiting", "hardware", "user_id", "reason", "queued", "id",
             sqlite_where=text("state = 'queued'"), postgresql_where=text("state = 'queued'"),
         ),
         Index(None, "team_id", "state"),

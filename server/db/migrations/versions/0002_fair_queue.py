@@ -50,7 +50,7 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "ix_submissions_waiting",
-            ["hardware", "user_id", sa.text("reason DESC"), "queued", "id"],
+            ["hardware", "user_id", "reason", "queued", "id"],
             unique=False,
             sqlite_where=_QUEUED,
             postgresql_where=_QUEUED,

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Starts a Docker daemon if none answers, and waits until it does. Needs root and docker.io; for machines without an
-# init system, such as a fresh virtual machine. `docker/engine.sh stop` ends the one that it has started.
+# init system, such as a fresh virtual machine. DOCKERD_OPTIONS are handed to it.
+#   docker/engine.sh [stop]        stop ends the daemon that this has started
 set -euo pipefail
 
 pidfile=/run/solmark/dockerd.pid
@@ -11,7 +12,8 @@ fi
 if docker version >/dev/null 2>&1; then exit 0; fi
 mkdir -p /run/solmark
 log=/run/solmark/dockerd.log
-setsid dockerd >"$log" 2>&1 </dev/null &
+# shellcheck disable=SC2086 (several options)
+setsid dockerd ${DOCKERD_OPTIONS:-} >"$log" 2>&1 </dev/null &
 echo $! >"$pidfile"
 for _ in $(seq 300); do
     if docker version >/dev/null 2>&1; then exit 0; fi

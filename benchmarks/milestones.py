@@ -1,8 +1,10 @@
 """Measured milestones: whole sessions of an assignment's right solutions on a calibrated machine.
 
-A milestone of `assignment.toml` names the row of a solution: the geometric mean over the timed cases.
+A milestone of `assignment.toml` names the row of a solution: the geometric mean over the timed cases. With
+`--gradings` nothing runs: the sessions are those of a file that `benchmarks.gpu.gradings` wrote.
 
     python -m benchmarks.milestones kernels/add-rmsnorm --hardware cpu
+    python -m benchmarks.milestones kernels/add-rmsnorm --hardware h200 --gradings gradings.h200.json
 """
 
 import argparse
@@ -37,9 +39,12 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", help="files of reference/, such as naive.py; by default all right ones"
     )
+    parser.add_argument("--gradings", help="a file of benchmarks/results")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     assignment = assignments.load(assignments.find(arguments.assignment))
+    if arguments.gradings:
+        return derived(assignment, arguments)
     hardware = profile.load(arguments.hardware)
     if hardware.calibrated is None:
         parser.error(f"this machine is not calibrated: solmark calibrate --hardware {arguments.hardware}")
@@ -68,11 +73,34 @@ def main() -> int:
         report.environment.driver,
         report.environment.judge_version,
     )
+    write(arguments, header, rows)
+    return 0 if good else 1
+
+
+def derived(assignment: Assignment, arguments: argparse.Namespace) -> int:
+    """The rows of whole solutions from gradings that were measured before, under their own header."""
+    source = results_schema.read(results_schema.RESULTS / arguments.gradings)
+    timed = [case.id for case in assignment.cases(arguments.hardware, bytes(16)) if case.role == "timed"]
+    rows: list[dict[str, Any]] = []
+    found, _ = solutions.read(solutions.folder(assignment), arguments.hardware)
+    measured_rows = {row.id: row.fields for row in source.rows}
+    for solution in found:
+        ids = [f"{solution.label}/{case}" for case in timed]
+        if solution.verdict is Verdict.ACCEPTED and all(name in measured_rows for name in ids):
+            rows.append(together(assignment, solution, [measured_rows[name] for name in ids]))
+    header = source.model_dump(by_alias=True, exclude={"rows"}) | {"command": command(arguments)}
+    write(arguments, header, rows)
+    return 0
+
+
+def write(
+    arguments: argparse.Namespace, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """The file, and what it says."""
     output = arguments.output or results_schema.RESULTS / f"milestones.{arguments.hardware}.json"
     results_schema.write(output, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
     for row in rows:
         print(f"{row['id']}: {row['seconds']:.4g} s, {row['fraction']:.1%} of the bound")
-    return 0 if good else 1
 
 
 def command(arguments: argparse.Namespace) -> str:
@@ -80,6 +108,8 @@ def command(arguments: argparse.Namespace) -> str:
     parts = ["python -m benchmarks.milestones", arguments.assignment, "--hardware", arguments.hardware]
     if arguments.sessions != 1:
         parts += ["--sessions", str(arguments.sessions)]
+    if arguments.gradings:
+        parts += ["--gradings", arguments.gradings]
     return " ".join([*parts, *(["--only", *arguments.only] if arguments.only else [])])
 
 

@@ -67,7 +67,7 @@ def groups() -> list[tuple[list[Kernel], int]]:
     linked = [kernel for kernel in add if kernel.linked]
     short = [kernel for kernel in add if not kernel.linked and kernel.size <= max(k.size for k in linked)]
     long = [kernel for kernel in add if not kernel.linked and kernel not in short]
-    return [(long, GRADINGS), (linked, GRADINGS), (rest, GRADINGS), (short, SHORT_GRADINGS)]
+    return [(linked, GRADINGS), (rest, GRADINGS), (long, GRADINGS), (short, SHORT_GRADINGS)]
 
 
 class Notes:
@@ -103,12 +103,12 @@ def run(hardware_class: str, kept: Path, until: float) -> None:
     for kernel in KERNELS:
         if not kernel.linked and notes.due("events", [kernel], GRADINGS):
             inside(kernel, notes)
-    for kernels, wanted in groups():
-        outside(hardware_class, device, notes, kernels, wanted)
-    device.close()
     for kernel in KERNELS:
         if not kernel.linked and notes.due("ncu", [kernel], 1):
             notes.take("ncu", kernel, baselines.ncu(kernel))
+    for kernels, wanted in groups():
+        outside(hardware_class, device, notes, kernels, wanted)
+    device.close()
 
 
 def outside(

@@ -134,7 +134,11 @@ class Device:
 
         try:
             # torch keeps what it is given back, small pieces and large ones apart.
-            gc.collect()  # One forgotten tensor would keep the whole of what was reserved before.
+            # One forgotten tensor would keep the whole of what was reserved before, and so does the
+            # workspace of the product's library, which stays for good: it must lie elsewhere.
+            gc.collect()
+            small = torch.ones(64, 64, dtype=torch.bfloat16, device="cuda")
+            torch.mm(small, small)
             torch.cuda.empty_cache()
             torch.empty(size, dtype=torch.uint8, device="cuda")
             pieces = [torch.empty(1 << 20, dtype=torch.uint8, device="cuda") for _ in range(_PIECES)]

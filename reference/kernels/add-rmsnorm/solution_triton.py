@@ -15,15 +15,13 @@ def whole(
     column = tl.arange(0, COLUMNS)[None, :]
     mask = (row < rows) & (column < columns)
     row = row.to(tl.int64)
-    # Nothing is used twice: no line of a cache need be kept.
-    total = tl.load(x + row * sx + column, mask, 0.0, eviction_policy="evict_first")
-    total += tl.load(res + row * sr + column, mask, 0.0, eviction_policy="evict_first")
-    tl.store(res_out + row * so + column, total, mask, eviction_policy="evict_first")
+    total = tl.load(x + row * sx + column, mask, 0.0) + tl.load(res + row * sr + column, mask, 0.0)
+    tl.store(res_out + row * so + column, total, mask)
     total = total.to(tl.float32)
     mean = tl.sum(total * total, axis=1) / columns
     weight = tl.load(w + column, column < columns, 0.0).to(tl.float32)
     result = total * (1.0 / tl.sqrt(mean + eps))[:, None] * weight
-    tl.store(y + row * sy + column, result.to(y.dtype.element_ty), mask, eviction_policy="evict_first")
+    tl.store(y + row * sy + column, result.to(y.dtype.element_ty), mask)
 
 
 @triton.jit
@@ -55,7 +53,9 @@ def solve(x, res, w, y, res_out, *, eps):
         return
     padded = triton.next_power_of_2(columns)
     together = max(1, min(16, 2048 // padded))
-    warps = max(2, padded // 2048) if padded > 2048 else 4
+    # 16 bytes a thread of two-byte types, up to what a block can hold. Hints to evict these lines first made it
+    # slower: a cache that begins full of other lines then keeps those.
+    warps = max(1, min(16, together * padded // 256))
     grid = (triton.cdiv(rows, together),)
     whole[grid](
         x, res, w, y, res_out, rows, columns, *strides, eps, ROWS=together, COLUMNS=padded, num_warps=warps

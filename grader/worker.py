@@ -8,7 +8,6 @@ before that loses nothing but time, since the lease in the server's database run
 
 import contextlib
 import hashlib
-import logging
 import os
 import shutil
 import socket
@@ -33,6 +32,7 @@ from grader.contract import (
     grade_queue,
     read,
 )
+from grader.node import logs
 from grader.node.heartbeat import Heartbeat
 from grader.node.job import AbandonedError, Node, ReturnedError, grade
 from grader.node.probe import PROBE_TASK, Probe
@@ -244,23 +244,9 @@ def _probe_queue(settings: NodeSettings) -> str:
     return f"probe.{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
-def _configure_logs() -> None:
-    """One JSON object a line on stderr; of the libraries, warnings only."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
-
-
 def main() -> None:
     """Run a worker with settings from the environment."""
-    _configure_logs()
+    logs.configure()
     try:
         settings = NodeSettings.from_environment()
     except SettingsError as error:

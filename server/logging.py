@@ -58,5 +58,6 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.log_level)
+    logging.captureWarnings(True)
     # The middleware writes one line a request, with its id: uvicorn's own would be a second one.
     logging.getLogger("uvicorn.access").disabled = True

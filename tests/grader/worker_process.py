@@ -4,10 +4,11 @@ import json
 import sys
 from pathlib import Path
 
+from grader.node import logs
 from grader.node.settings import NodeSettings
-from grader.worker import Worker, _configure_logs
+from grader.worker import Worker
 
 if __name__ == "__main__":
-    _configure_logs()
+    logs.configure()
     values = json.loads(sys.argv[1])
     Worker(NodeSettings(**{**values, "home": Path(values["home"])})).run()

@@ -175,7 +175,7 @@ def test_one_submission_is_followed_through_server_queue_and_worker_by_its_id(
     stage.wait_for(submission, "done")
 
     def lines(path: Path) -> list[dict[str, Any]]:
-        found = [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
+        found = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
         return [line for line in found if line.get("submission") == submission]
 
     def told() -> list[list[str]]:

@@ -14,6 +14,7 @@ import structlog
 from tests.chaos.assignment import made
 from tests.chaos.databases import DATABASES
 from tests.chaos.run import Result, run
+from tests.chaos.stage import Bundles
 
 
 def main() -> int:
@@ -25,6 +26,7 @@ def main() -> int:
         "--sandboxed", type=int, help="of these with the real judge; one in twenty if not given"
     )
     parser.add_argument("--seed", type=int, help="drawn anew if not given")
+    parser.add_argument("--seeds", type=int, default=1, help="so many runs, each of that many submissions")
     parser.add_argument("--database", choices=[*DATABASES, "both"], default="both")
     parser.add_argument("--students", type=int, default=12)
     parser.add_argument("--workers", type=int, default=3)
@@ -37,30 +39,40 @@ def main() -> int:
         "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"
     )
     options = parser.parse_args()
-    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    if options.seed is not None and options.seeds > 1:
+        parser.error("--seed names one run, --seeds draws several")
     names = list(DATABASES) if options.database == "both" else [options.database]
-    folder = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
+    root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     # The site's logs are kept; that processes end is no news here.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    _say(f"seed {seed}")
     good = False
     try:
-        results = [_run(folder, name, seed, options, len(names)) for name in names]
-        good = _report(results)
-        if options.output is not None:
-            from tests.chaos.result import add
-
-            add(options.output, results)
+        runs = [_seed(root, names, options) for _ in range(options.seeds)]
+        good = all(runs)
     finally:
         if good and options.keep is None:
-            shutil.rmtree(folder)
+            shutil.rmtree(root)
         else:
-            _say(f"logs: {folder}")
+            _say(f"logs: {root}")
     return 0 if good else 1
 
 
-def _run(folder: Path, name: str, seed: int, options: argparse.Namespace, shares: int) -> Result:
-    bundles = made(options.bundles or folder / "bundles")
+def _seed(root: Path, names: Sequence[str], options: argparse.Namespace) -> bool:
+    """One run on each database; whether all was good."""
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    _say(f"seed {seed}")
+    bundles = made(options.bundles or root / "bundles")
+    results = [_run(root / str(seed), name, seed, bundles, options, len(names)) for name in names]
+    if options.output is not None:
+        from tests.chaos.result import add
+
+        add(options.output, results)
+    return _report(results)
+
+
+def _run(
+    folder: Path, name: str, seed: int, bundles: Bundles, options: argparse.Namespace, shares: int
+) -> Result:
     submissions = -(-options.submissions // shares)
     sandboxed = submissions // 20 if options.sandboxed is None else -(-options.sandboxed // shares)
     result = run(

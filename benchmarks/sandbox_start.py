@@ -1,9 +1,10 @@
 """How long a sandbox takes to start beyond the interpreter itself, and whether many starts leave anything.
 
 Each start runs an interpreter that prints a line; the time is from the call of `start` to that line. The same
-interpreter without a sandbox is timed in between. After the last start all that a sandbox is made of is
-counted again: processes of its users, cgroups, mounts, containers, folders, and what the judge itself holds.
-It needs root, a Docker daemon, and a machine where nothing else uses the sandboxes.
+interpreter without a sandbox is timed in between. The first starts come one after the other and are timed,
+the others at once from several threads. After the last one all that a sandbox is made of is counted again:
+processes of its users, cgroups, mounts, containers, folders, and what the judge itself holds. It needs root,
+a Docker daemon, and a machine where nothing else uses the sandboxes.
 
     python -m benchmarks.sandbox_start --output benchmarks/results/sandbox.json
 """
@@ -19,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,8 @@ from grader.sandbox import container, engine, handover, registry
 from grader.sandbox.base import Backend, Command, Limits, SandboxError
 
 BACKENDS = ("bubblewrap", "docker")
-LEAST_STARTS = 500
+STARTS, TIMED = 500, 100
+AT_ONCE = 4
 WARM_UP = 10
 """After as many the Docker SDK has all of the 25 connections that it keeps."""
 CODE = "import time; print(1, flush=True); time.sleep(60)"
@@ -40,7 +43,8 @@ def main() -> int:
     """Measure and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--starts", type=int, default=LEAST_STARTS, help="of each backend")
+    parser.add_argument("--starts", type=int, default=STARTS, help="of each backend")
+    parser.add_argument("--timed", type=int, default=TIMED, help="of these")
     options = parser.parse_args()
     rows = []
     for name in BACKENDS:
@@ -49,10 +53,11 @@ def main() -> int:
         except SandboxError as error:
             print(error, file=sys.stderr)
             return 3
-        rows.append(measure(backend, options.starts))
+        rows.append(measure(backend, options.starts, options.timed))
         print({key: value for key, value in rows[-1].items() if key != "samples"}, flush=True)
     head = results_schema.header(
-        f"python -m benchmarks.sandbox_start --output {options.output} --starts {options.starts}",
+        f"python -m benchmarks.sandbox_start --output {options.output} --starts {options.starts} "
+        f"--timed {options.timed}",
         device=profile.load("cpu").name,
         judge_version=judge_version(),
     )
@@ -61,7 +66,7 @@ def main() -> int:
     return 0
 
 
-def measure(backend: Backend, starts: int) -> dict[str, Any]:
+def measure(backend: Backend, starts: int, timed: int) -> dict[str, Any]:
     """One backend's row."""
     users: set[int] = set()
     for _ in range(WARM_UP):  # what is loaded, cached or connected only once
@@ -69,12 +74,13 @@ def measure(backend: Backend, starts: int) -> dict[str, Any]:
         bare()
     before = held(set())
     seconds, end_seconds, bare_seconds = [], [], []
-    for number in range(starts):
+    for _ in range(timed):
         start, end = started(backend, users)
         seconds.append(start)
         end_seconds.append(end)
-        if number % 5 == 0:
-            bare_seconds.append(bare())
+        bare_seconds.append(bare())
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda _: started(backend, users), range(starts - timed)))
     after = held(users)
     samples = {"seconds": seconds, "python_seconds": bare_seconds, "end_seconds": end_seconds}
     medians = {name: statistics.median(values) for name, values in samples.items()}
@@ -82,6 +88,7 @@ def measure(backend: Backend, starts: int) -> dict[str, Any]:
         "id": backend.name,
         "backend": backend.name,
         "starts": starts,
+        "timed": timed,
         **medians,
         "seconds_max": max(seconds),
         "cv": results_schema.cv(seconds),

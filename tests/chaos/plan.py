@@ -1,7 +1,6 @@
 """What the students of a chaos run hand in: drawn from the seed before anything starts."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.chaos.assignment import FEW, MANY
@@ -92,8 +91,3 @@ def _work(generator: random.Random, student: int, kind: str, nonce: str, fate: s
         fate=fate,
         cancelled_after=generator.uniform(0.0, 3.0) if generator.random() < 0.06 else None,
     )
-
-
-def total(lists: Sequence[Sequence[Work]]) -> int:
-    """Number of works that must be answered."""
-    return sum(work.fate == "answered" for works in lists for work in works)

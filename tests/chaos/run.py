@@ -112,10 +112,16 @@ class _Run:
         self._staff.close()
 
     def _disturb(self, pause: float) -> None:
-        """Act while anything is to be done; then hand in more, as long as an act has found no victim."""
-        left = LAST_ACTS
-        while left and not (left < LAST_ACTS and self._monkey.has_done_all):
-            self._wait(self._random.expovariate(1.0 / pause))
+        """Act while anything is to be done; then hand in more, as long as an act has found no victim.
+
+        When nothing has become final for long, whatever was done, peace may show what is stuck.
+        """
+        left, final, idle = LAST_ACTS, 0, 0.0
+        while left and not (left < LAST_ACTS and self._monkey.has_done_all) and idle < STUCK_SECONDS:
+            waited = self._random.expovariate(1.0 / pause)
+            self._wait(waited)
+            before, final = final, self._count_final()
+            idle = idle + waited if final <= before else 0.0
             if left < LAST_ACTS or self._is_nearly_done():
                 left -= 1
                 for student in self._students:
@@ -129,6 +135,9 @@ class _Run:
             student.enough.set()
         while any(student.is_handing_in for student in self._students):
             self._wait(TICK_SECONDS)
+
+    def _count_final(self) -> int:
+        return sum(seen.state in FINAL for student in self._students for seen in list(student.seen.values()))
 
     def _is_nearly_done(self) -> bool:
         handed_in = all(student.finished.is_set() for student in self._students)

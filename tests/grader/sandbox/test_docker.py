@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from grader.sandbox import cgroup, container, handover, profile, seccomp, trial
+from grader.sandbox import cgroup, container, handover, hierarchy, profile, seccomp, trial
 from grader.sandbox.base import MIB, Command, Limits, SandboxError
 from grader.sandbox.container import Rootfs, Session
 from grader.sandbox.docker import DockerBackend
@@ -222,3 +222,46 @@ def test_folders_of_a_dead_session_are_removed(backend: DockerBackend) -> None:
         assert (stale.exists(), foreign.exists()) == (False, True)
     finally:
         foreign.rmdir()
+
+
+def test_the_first_generation_of_cgroups_suffices(
+    backend: DockerBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    line_of: Callable[[Any], str],
+    remains: Callable[[int], set[str]],
+) -> None:
+    """Where v2 is not mounted at all: frozen, killed while it forks, and counted through v1 alone."""
+
+    def first(pid: int, name: str) -> cgroup.Group:
+        folders = {kind: path for kind, path in hierarchy.folders(pid).items() if kind and name in path}
+        return cgroup.Group(folders, cgroup._freezer(folders))
+
+    monkeypatch.setattr(cgroup, "of", first)
+    code = """if True:
+        import os
+        print('ready', flush=True)
+        while True:
+            try:
+                if os.fork() == 0:
+                    os.setsid()
+            except OSError:
+                pass
+    """
+    with backend.start(Command([backend.python, "-I", "-S", "-c", code]), LIMITS) as process:
+        line_of(process)
+        held = process.freezer
+        assert held is not None
+        assert held.kind == "cgroup1"
+        held.freeze(5.0)
+        before = held.cpu_seconds()
+        time.sleep(0.02)
+        assert held.cpu_seconds() - before < 0.0002
+        held.thaw()
+        deadline = time.monotonic() + 30
+        while process.usage().process_limit_hits == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        end = process.kill()
+    assert end.signal == signal.SIGKILL
+    assert end.usage.process_limit_hits > 0
+    assert end.usage.cpu_seconds > before > 0
+    assert remains(os.getpid()) == set()

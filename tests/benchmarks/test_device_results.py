@@ -19,6 +19,12 @@ FEWER_GRADINGS = 12
 """Of the longer kernels, before the device's time was over; 20 were asked for."""
 SHORT_SECONDS = 50e-6
 MIB = 1 << 20
+SINCE = {
+    "f043c14e7c1c": {
+        "86a2e35efd27": "rounds that do not count keep their evidence, in a dict and no longer a list",
+    },
+}
+"""What has changed since something was measured and moves nothing that is measured, by the digest after it."""
 
 
 def read(name: str) -> dict[str, Any]:
@@ -41,7 +47,12 @@ def digest(source: bytes) -> str:
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_results_belong_to_the_code_that_judges_on_a_device_now(name: str) -> None:
-    assert read(name)["environment"]["device_judge"] == environment.device_judge()
+    measured = read(name)["environment"]["device_judge"]
+    now = environment.device_judge()
+    assert now in (measured, *SINCE.get(measured, {})), (
+        f"{name}.h200.json is of {measured}, the code is {now}: measure again (python -m benchmarks.gpu.{name}), "
+        "or name the change in SINCE if it can move neither a time nor a verdict"
+    )
 
 
 def test_every_step_did_what_it_says() -> None:

@@ -24,7 +24,7 @@ SINCE = {
         "86a2e35efd27": "rounds that do not count keep their evidence, in a dict and no longer a list",
     },
 }
-"""What has changed since something was measured and moves nothing that is measured, by the digest after it."""
+"""What has changed since a measurement and moves nothing that was measured, by the digest after it."""
 
 
 def read(name: str) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def test_results_belong_to_the_code_that_judges_on_a_device_now(name: str) -> No
     measured = read(name)["environment"]["device_judge"]
     now = environment.device_judge()
     assert now in (measured, *SINCE.get(measured, {})), (
-        f"{name}.h200.json is of {measured}, the code is {now}: measure again (python -m benchmarks.gpu.{name}), "
-        "or name the change in SINCE if it can move neither a time nor a verdict"
+        f"{name}.h200.json is of {measured}, the code is {now}: measure again (see its `command`), or name "
+        "the change in SINCE if it can move neither a time nor a verdict"
     )
 
 

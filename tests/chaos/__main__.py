@@ -7,6 +7,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import structlog
@@ -43,8 +45,6 @@ def main() -> int:
         parser.error("--seed names one run, --seeds draws several")
     names = list(DATABASES) if options.database == "both" else [options.database]
     root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
-    # The site's logs are kept; that processes end is no news here.
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     good = False
     try:
         runs = [_seed(root, names, options) for _ in range(options.seeds)]
@@ -57,12 +57,22 @@ def main() -> int:
     return 0 if good else 1
 
 
+def _be_quiet() -> None:
+    """The site's logs are kept; that processes end is no news here."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+
+
 def _seed(root: Path, names: Sequence[str], options: argparse.Namespace) -> bool:
     """One run on each database; whether all was good."""
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     _say(f"seed {seed}")
     bundles = made(options.bundles or root / "bundles")
-    results = [_run(root / str(seed), name, seed, bundles, options, len(names)) for name in names]
+    # Each in a process of its own, both at once.
+    with ProcessPoolExecutor(len(names), mp_context=get_context("spawn"), initializer=_be_quiet) as pool:
+        runs = [
+            pool.submit(_run, root / str(seed), name, seed, bundles, options, len(names)) for name in names
+        ]
+        results = [running.result() for running in runs]
     if options.output is not None:
         from tests.chaos.result import add
 

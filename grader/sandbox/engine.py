@@ -147,6 +147,10 @@ def _connect(_pid: int) -> Engine:
         with socket.socket(socket.AF_UNIX) as trial:
             trial.connect(host.removeprefix("unix://"))
         client = sdk.APIClient(base_url=host, version="auto", timeout=_TIMEOUT_SECONDS)
+        # The package keeps a connection open for each address that was asked, and takes no other number.
+        adapter = importlib.import_module("docker.transport").UnixHTTPAdapter
+        place = host.replace("unix:", "http+unix:", 1)
+        client.mount("http+docker://", adapter(place, timeout=_TIMEOUT_SECONDS, pool_connections=1))
     except (OSError, _errors().DockerException) as error:
         raise SandboxError(
             f"no Docker daemon answers at {host} ({_first_line(error)}): start dockerd"

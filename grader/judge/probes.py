@@ -18,9 +18,9 @@ from grader.messages import text
 
 LEAST_SECONDS = 50e-6
 """A shorter latency proves nothing: such cases are linked."""
-BIAS_SECONDS = 30e-6
+BIAS_SECONDS = 60e-6
 SHARE = 0.1
-"""A call alone may be slower than in the ring by the two, and no more. Honest ones were by up to 16 µs on an
+"""A call alone may be slower than in the ring by the two, and no more. Right ones were by up to 52 µs on an
 H200: processes differ in how fast they wake up, and a first call meets caches that are cold to code too."""
 COUNTS = (60, 240, 1000)
 """Probes of the first look; each further look comes only if the one before says overlap."""

@@ -185,7 +185,7 @@ def run(
                 verdict, message = Verdict.ACCEPTED, None
             else:
                 verdict, message = _measure(rounds, plan, limits.round)
-                if verdict is Verdict.ACCEPTED and plan.device is not None:
+                if verdict is Verdict.ACCEPTED and plan.device is not None and not plan.chained:
                     probe = _probed(rounds, plan.empty, limits.round)
     except CandidateFailure as failure:
         verdict, message, detail = failure.verdict, failure.text, failure.detail

@@ -50,7 +50,7 @@ def test_honest_calls_pass_at_the_first_look(probes: Made, ring: float, latency:
     assert not all(single.audited)
 
 
-@pytest.mark.parametrize(("ring", "latency"), [(7.5, 73.0), (30.0, 73.0), (400.0, 500.0)])
+@pytest.mark.parametrize(("ring", "latency"), [(20.0, 100.0), (100.0, 200.0), (380.0, 500.0)])
 def test_calls_side_by_side_are_seen_at_the_last_look(probes: Made, ring: float, latency: float) -> None:
     subject, single = probes(latency * 1e-6, 12e-6)
     with pytest.raises(IntegrityFailure) as failure:

@@ -4,12 +4,14 @@ import argparse
 import logging
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
+from types import FrameType
 
 import structlog
 
@@ -45,6 +47,7 @@ def main() -> int:
         parser.error("--seed names one run, --seeds draws several")
     names = list(DATABASES) if options.database == "both" else [options.database]
     root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
+    signal.signal(signal.SIGTERM, _end)
     good = False
     try:
         runs = [_seed(root, names, options) for _ in range(options.seeds)]
@@ -57,9 +60,16 @@ def main() -> int:
     return 0 if good else 1
 
 
-def _be_quiet() -> None:
-    """The site's logs are kept; that processes end is no news here."""
+def _prepare() -> None:
+    """Of a process with a run: told to end, it stops its site first; that others end is no news."""
+    signal.signal(signal.SIGTERM, _end)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    for child in active_children():
+        child.terminate()
+    sys.exit(128 + signal.SIGTERM)
 
 
 def _seed(root: Path, names: Sequence[str], options: argparse.Namespace) -> bool:
@@ -68,7 +78,7 @@ def _seed(root: Path, names: Sequence[str], options: argparse.Namespace) -> bool
     _say(f"seed {seed}")
     bundles = made(options.bundles or root / "bundles")
     # Each in a process of its own, both at once.
-    with ProcessPoolExecutor(len(names), mp_context=get_context("spawn"), initializer=_be_quiet) as pool:
+    with ProcessPoolExecutor(len(names), mp_context=get_context("spawn"), initializer=_prepare) as pool:
         runs = [
             pool.submit(_run, root / str(seed), name, seed, bundles, options, len(names)) for name in names
         ]

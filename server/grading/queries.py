@@ -8,6 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, joinedload
 
 from grader.contract import Mode, Reason, Verdict
+from server.db.base import one_of
 from server.db.models import (
     Assignment,
     Attempt,
@@ -102,7 +103,7 @@ def open_attempts(session: Session, submission: Submission) -> Sequence[Attempt]
     """Attempts of the submission whose tokens are current (at most one)."""
     return session.scalars(
         select(Attempt)
-        .where(Attempt.submission_id == submission.id, Attempt.state.in_(OPEN))
+        .where(Attempt.submission_id == submission.id, one_of(Attempt.state, OPEN))
         .execution_options(populate_existing=True)
     ).all()
 
@@ -118,7 +119,7 @@ def expired(session: Session, now: datetime, limit: int) -> Sequence[tuple[int, 
     """(attempt id, submission id) of open attempts whose lease is over, oldest first."""
     rows = session.execute(
         select(Attempt.id, Attempt.submission_id)
-        .where(Attempt.state.in_(OPEN), Attempt.lease_until < now)
+        .where(one_of(Attempt.state, OPEN), Attempt.lease_until < now)
         .order_by(Attempt.lease_until)
         .limit(limit)
     )
@@ -145,7 +146,7 @@ def running_attempts(session: Session, node: Node) -> Sequence[tuple[int, int]]:
     """(attempt id, submission id) of what the workers of a node have claimed."""
     rows = session.execute(
         select(Attempt.id, Attempt.submission_id)
-        .where(Attempt.state == AttemptState.RUNNING, Attempt.node == node.name)
+        .where(one_of(Attempt.state, OPEN), Attempt.state == AttemptState.RUNNING, Attempt.node == node.name)
         .order_by(Attempt.submission_id)
     )
     return [(attempt_id, submission_id) for attempt_id, submission_id in rows]
@@ -156,7 +157,9 @@ def jobs_of_workers(session: Session) -> dict[int, Attempt]:
     rows = session.scalars(
         select(Attempt)
         .options(joinedload(Attempt.submission))
-        .where(Attempt.state == AttemptState.RUNNING, Attempt.worker_id.is_not(None))
+        .where(
+            one_of(Attempt.state, OPEN), Attempt.state == AttemptState.RUNNING, Attempt.worker_id.is_not(None)
+        )
         .order_by(Attempt.id)
     )
     return {row.worker_id: row for row in rows if row.worker_id is not None}

@@ -1,6 +1,6 @@
 """SQL of the queue: its order, who is next, who waits for whom, and what workers there are for it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,7 +9,6 @@ from sqlalchemy import (
     ColumnElement,
     Subquery,
     and_,
-    bindparam,
     case,
     func,
     null,
@@ -18,9 +17,10 @@ from sqlalchemy import (
     text,
     union,
 )
-from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, selectinload
+from sqlalchemy.orm import Session, aliased, selectinload
 
 from grader.contract import Mode, Reason
+from server.db.base import one_of
 from server.db.models import Assignment, AssignmentVersion, Attempt, DeviceUsage, Node, Submission, Worker
 from server.db.models.node import NodeState
 from server.grading.states import ACTIVE, OPEN, AttemptState, SubmissionState
@@ -60,13 +60,6 @@ class Ahead:
     seconds: float
     own_seconds: float
     """Of the same student alone: of theirs only one is graded at a time."""
-
-
-def state_in(
-    column: InstrumentedAttribute[SubmissionState], states: Collection[SubmissionState]
-) -> ColumnElement[bool]:
-    """`column IN (...)` with the states as literals: a plan made for any state would read the whole table."""
-    return column.in_(bindparam(None, sorted(states), expanding=True, literal_execute=True))
 
 
 def lock_dispatch(session: Session) -> None:
@@ -187,7 +180,7 @@ def capacity(session: Session, since: datetime) -> Mapping[str, Capacity]:
     )
     waiting = session.execute(
         select(Attempt.hardware, func.count())
-        .where(Attempt.state == AttemptState.PUBLISHED)
+        .where(one_of(Attempt.state, OPEN), Attempt.state == AttemptState.PUBLISHED)
         .group_by(Attempt.hardware)
     )
     published = {name: number for name, number in waiting}  # noqa: C416  rows are no pairs for mypy
@@ -199,7 +192,7 @@ def under_way(session: Session, hardware: str) -> Sequence[tuple[int, float, dat
     rows = session.execute(
         select(Submission.user_id, Submission.expected_seconds, Attempt.started)
         .join(Attempt, Attempt.submission_id == Submission.id)
-        .where(Attempt.state.in_(OPEN), Attempt.hardware == hardware)
+        .where(one_of(Attempt.state, OPEN), Attempt.hardware == hardware)
     )
     return [(user, seconds, started) for user, seconds, started in rows]
 
@@ -228,7 +221,7 @@ def older_tests(session: Session, submission: Submission) -> Sequence[Submission
 
 
 def _waiting(row: type[Submission], hardware: str) -> ColumnElement[bool]:
-    return and_(state_in(row.state, {SubmissionState.QUEUED}), row.hardware == hardware)
+    return and_(one_of(row.state, {SubmissionState.QUEUED}), row.hardware == hardware)
 
 
 def _firsts(hardware: str, promoted: ColumnElement[int]) -> CTE:
@@ -263,7 +256,7 @@ def _active_students() -> Subquery:
     other = aliased(Submission)
     return (
         select(other.user_id, func.count().label("number"))
-        .where(state_in(other.state, ACTIVE))
+        .where(one_of(other.state, ACTIVE))
         .group_by(other.user_id)
         .subquery("active")
     )
@@ -274,12 +267,10 @@ def _promoted(hardware: str, now: datetime) -> ColumnElement[int]:
     oldest, running, own = aliased(Submission), aliased(Submission), aliased(Submission)
     one_runs = (
         select(running.id)
-        .where(
-            state_in(running.state, ACTIVE), running.hardware == hardware, running.reason == Reason.REJUDGE
-        )
+        .where(one_of(running.state, ACTIVE), running.hardware == hardware, running.reason == Reason.REJUDGE)
         .exists()
     )
-    busy = select(own.id).where(state_in(own.state, ACTIVE), own.user_id == oldest.user_id).exists()
+    busy = select(own.id).where(one_of(own.state, ACTIVE), own.user_id == oldest.user_id).exists()
     held = (
         select(Assignment.id)
         .where(Assignment.id == oldest.assignment_id, Assignment.quarantined.is_not(None))
@@ -288,7 +279,7 @@ def _promoted(hardware: str, now: datetime) -> ColumnElement[int]:
     return (
         select(oldest.id)
         .where(
-            state_in(oldest.state, {SubmissionState.QUEUED}),
+            one_of(oldest.state, {SubmissionState.QUEUED}),
             oldest.hardware == hardware,
             oldest.reason == Reason.REJUDGE,
             oldest.queued < now - REJUDGE_AGED,

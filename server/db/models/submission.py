@@ -13,6 +13,9 @@ from server.db.models.assignment import Assignment, AssignmentVersion
 from server.db.models.course import Course, Team
 from server.grading.states import SubmissionState
 
+_ACTIVE = "state IN ('dispatched', 'running')"
+"""`server.grading.states.ACTIVE` as a migration knows it."""
+
 
 class Submission(Base):
     """One hand-in of a team. `public_id` is random and stands in addresses; `number` counts in the team."""
@@ -24,6 +27,9 @@ class Submission(Base):
         Index(
             "ix_submissions_waiting", "hardware", "user_id", "reason", "queued", "id",
             sqlite_where=text("state = 'queued'"), postgresql_where=text("state = 'queued'"),
+        ),
+        Index(
+            "ix_submissions_active", "user_id", sqlite_where=text(_ACTIVE), postgresql_where=text(_ACTIVE)
         ),
         Index(None, "team_id", "state"),
         Index(None, "course_id", "created"),

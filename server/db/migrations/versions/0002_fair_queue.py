@@ -11,6 +11,7 @@ down_revision: str | None = "0001"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 _QUEUED = sa.text("state = 'queued'")
+_ACTIVE = sa.text("state IN ('dispatched', 'running')")
 _OPEN = sa.text("state IN ('published', 'running')")
 
 
@@ -55,6 +56,9 @@ def upgrade() -> None:
             sqlite_where=_QUEUED,
             postgresql_where=_QUEUED,
         )
+        batch_op.create_index(
+            "ix_submissions_active", ["user_id"], unique=False, sqlite_where=_ACTIVE, postgresql_where=_ACTIVE
+        )
     with op.batch_alter_table("workers", schema=None) as batch_op:
         batch_op.add_column(sa.Column("health", _json(), nullable=False, server_default="{}"))
         batch_op.add_column(sa.Column("consuming", sa.Boolean(), nullable=False, server_default=sa.true()))
@@ -65,6 +69,7 @@ def downgrade() -> None:
         batch_op.drop_column("consuming")
         batch_op.drop_column("health")
     with op.batch_alter_table("submissions", schema=None) as batch_op:
+        batch_op.drop_index("ix_submissions_active", sqlite_where=_ACTIVE, postgresql_where=_ACTIVE)
         batch_op.drop_index("ix_submissions_waiting", sqlite_where=_QUEUED, postgresql_where=_QUEUED)
         batch_op.drop_index(batch_op.f("ix_submissions_state_hardware_reason_queued"))
         batch_op.create_index(

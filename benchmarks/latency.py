@@ -22,19 +22,39 @@ from benchmarks import results_schema
 from grader.contract import Mode, Verdict
 from grader.hardware import profile
 from server import publishing, site
+from server.accounts import service as accounts
+from server.courses import service as courses
 from server.db.migrate import upgrade
+from server.db.models.course import Role
 from server.db.session import Database
 from server.demo.course import ADMIN, COURSE, seed
 from server.demo.entrants import Entry
 from server.demo.student import Student, Submitted
-from server.settings import load
+from server.settings import Settings, load
 
 ASSIGNMENT = "kernels/add-rmsnorm"
 SOLUTION = Path("reference/kernels/add-rmsnorm/solution.cpp")
 STUDENT = "benchmark"
+CLASS = 300
+"""Students of the course: the lists that staff see are as long as in a large one."""
 LOOK_SECONDS = 0.05
 PATIENCE_SECONDS = 300.0
 PAGE_REQUESTS = 50
+_COURSE = f"/courses/{COURSE}"
+_ASSIGNMENT = f"{_COURSE}/assignments/{ASSIGNMENT}"
+OPEN = (("login", "/login"), ("board-anonymous", f"{_ASSIGNMENT}/board"))
+"""Pages that anybody sees; below those of a student, and of staff."""
+OWN = (
+    ("courses", "/courses"),
+    ("course", _COURSE),
+    ("map", f"{_COURSE}/map"),
+    ("assignment", _ASSIGNMENT),
+    ("submissions", f"{_COURSE}/submissions"),
+    ("submission", "/submissions/{submission}"),
+    ("board", f"{_ASSIGNMENT}/board"),
+    ("account", "/account"),
+)
+STAFF = (("queue", "/staff/queue"), ("scores", f"{_COURSE}/scores"))
 
 
 def main() -> int:
@@ -63,6 +83,7 @@ def measure(home: Path, submissions: int) -> list[dict[str, Any]]:
     database = Database(settings.database)
     try:
         passwords = seed(database, settings, [STUDENT])
+        fill_class(database, settings)
         publishing.publish(database, settings, COURSE, f"assignments/{ASSIGNMENT}", by=ADMIN)
     finally:
         database.close()
@@ -72,19 +93,22 @@ def measure(home: Path, submissions: int) -> list[dict[str, Any]]:
             submission = rows[-1]["last_submission"]
             for row in rows:
                 del row["last_submission"]
-        with httpx.Client(base_url=running.url, timeout=30.0) as client:
-            log_in(client, passwords[STUDENT])
-            rows += [
-                page(client, name, path)
-                for name, path in (
-                    ("courses", "/courses"),
-                    ("course", f"/courses/{COURSE}"),
-                    ("assignment", f"/courses/{COURSE}/assignments/{ASSIGNMENT}"),
-                    ("submission", f"/submissions/{submission}"),
-                    ("board", f"/courses/{COURSE}/assignments/{ASSIGNMENT}/board"),
-                )
-            ]
+        for login, pages in (("", OPEN), (STUDENT, OWN), (ADMIN, STAFF)):
+            with httpx.Client(base_url=running.url, timeout=30.0) as client:
+                if login:
+                    log_in(client, login, passwords[login])
+                rows += [page(client, name, path.format(submission=submission)) for name, path in pages]
     return rows
+
+
+def fill_class(database: Database, settings: Settings) -> None:
+    """So many students more that the course has CLASS; they never log in."""
+    with database.begin() as session:
+        course = courses.get_course(session, COURSE)
+        for number in range(CLASS - 1):
+            name = f"student-{number}"
+            user = accounts.create_user(session, settings, login=name, name=name, password=None)
+            courses.enrol(session, course, user, Role.STUDENT, by=None)
 
 
 def submit(student: Student, mode: Mode, count: int) -> dict[str, Any]:
@@ -118,9 +142,9 @@ def submit(student: Student, mode: Mode, count: int) -> dict[str, Any]:
     }
 
 
-def log_in(client: httpx.Client, password: str) -> None:
+def log_in(client: httpx.Client, login: str, password: str) -> None:
     """A cookie session, by the form that people use."""
-    form = {"form_token": "", "next": "/", "login": STUDENT, "password": password}
+    form = {"form_token": "", "next": "/", "login": login, "password": password}
     done = client.post("/login", data=form, headers={"Origin": str(client.base_url).rstrip("/")})
     if done.status_code != 303:
         raise SystemExit(f"cannot log in: {done.status_code}")

@@ -2,8 +2,9 @@
 
 Each grading is a `solmark grade` of its own, a process that loads everything anew. At least nine of ten
 intervals of a case must contain the median of the ten, and a grading takes under 15 s; the coefficient of
-variation is reported. A grading whose time does not settle has no interval: it is counted, and run again. Run
-it on an idle, calibrated machine:
+variation is reported. A grading whose time does not settle has no interval: it is counted, its duration too,
+and run again. Wide intervals contain anything: a machine whose sessions were found to differ by more than
+`SPREAD_AT_MOST` is refused. Run it on an idle machine, calibrated just before:
 
     python -m benchmarks.repeatability
 """
@@ -29,6 +30,7 @@ GRADINGS = 10
 UNSTABLE_AT_MOST = 3
 """More gradings without an interval than this, of one solution, and the machine was not idle."""
 SESSION_SECONDS = 15.0
+SPREAD_AT_MOST = 0.05
 ENTRY = "from grader.cli.main import app; app()"
 
 
@@ -44,16 +46,24 @@ def main() -> int:
     hardware = profile.load("cpu")
     if hardware.calibrated is None:
         parser.error("this machine is not calibrated: run `solmark calibrate` while it is idle")
+    if hardware.session_spread > SPREAD_AT_MOST:
+        parser.error(
+            f"sessions on this machine differ by {hardware.session_spread:.1%}: "
+            "wait until it is idle, and calibrate"
+        )
     rows: list[dict[str, Any]] = []
     for solution in arguments.solutions:
-        reports, walls, unstable = gradings(solution, arguments.gradings)
+        reports, unstable, walls = gradings(solution, arguments.gradings)
         for place in range(len(reports[0].timed)):
-            rows += case_rows(solution.name, reports, walls, unstable, place)
+            rows += case_rows(solution.name, reports, unstable, walls, place)
     command = "python -m benchmarks.repeatability"
     if arguments.gradings != GRADINGS:
         command += f" --gradings {arguments.gradings}"
     header = results_schema.header(command, hardware.name, judge_version=reports[0].environment.judge_version)
-    header["environment"] |= {"freezer": reports[0].environment.freezer}
+    header["environment"] |= {
+        "freezer": reports[0].environment.freezer,
+        "session_spread": f"{hardware.session_spread:.4f}",
+    }
     results_schema.write(
         arguments.output, results_schema.ResultsFile.model_validate({**header, "rows": rows})
     )
@@ -61,7 +71,8 @@ def main() -> int:
     for row in found:
         print(
             f"{row['id']}: cv {row['cv']:.2%}, {row['containing_median']} of {row['gradings']} intervals, "
-            f"{row['unstable']} unstable, session at most {row['session_seconds_max']:.1f} s, "
+            f"half-width {row['half_width']:.1%}, {row['unstable']} unstable, "
+            f"session at most {row['session_seconds_max']:.1f} s, "
             f"{row['fraction']:.1%} of the speed of light"
         )
     return 0 if all(keeps_promises(row) for row in found) else 1
@@ -74,24 +85,24 @@ def keeps_promises(row: dict[str, Any]) -> bool:
     )
 
 
-def gradings(solution: Path, count: int) -> tuple[list[Report], list[float], int]:
-    """Reports of `count` accepted gradings, the wall seconds of each command, and how many did not settle."""
+def gradings(solution: Path, count: int) -> tuple[list[Report], list[Report], list[float]]:
+    """Reports of `count` accepted gradings, those that did not settle, and the wall seconds of all."""
     reports: list[Report] = []
+    unstable: list[Report] = []
     walls: list[float] = []
-    unstable = 0
     while len(reports) < count:
         begin = time.monotonic()
         report = grade(solution)
         wall = time.monotonic() - begin
         print(f"{len(reports) + 1}/{count}", solution.name, summary(report), flush=True)
-        if report.verdict is Verdict.UNSTABLE_TIMING and unstable < UNSTABLE_AT_MOST:
-            unstable += 1
+        walls.append(wall)
+        if report.verdict is Verdict.UNSTABLE_TIMING and len(unstable) < UNSTABLE_AT_MOST:
+            unstable.append(report)
             continue
         if report.verdict is not Verdict.ACCEPTED:
             raise SystemExit(f"{solution.name}: {report.verdict.value}: {report.message.en}")
         reports.append(report)
-        walls.append(wall)
-    return reports, walls, unstable
+    return reports, unstable, walls
 
 
 def grade(solution: Path) -> Report:
@@ -118,31 +129,35 @@ def summary(report: Report) -> str:
 
 
 def case_rows(
-    solution: str, reports: Sequence[Report], walls: Sequence[float], unstable: int, place: int
+    solution: str, reports: Sequence[Report], unstable: Sequence[Report], walls: Sequence[float], place: int
 ) -> list[dict[str, Any]]:
     """Of one case: a row for all gradings together, and one with the raw rounds of each."""
     timed = [report.timed[place] for report in reports]
     name = f"add-rmsnorm/{solution}/{timed[0].case}"
     measures = [result.measure for result in timed if result.measure is not None]
     values = [measure.value for measure in measures]
+    widths = [(measure.high - measure.low) / 2 / measure.value for measure in measures]
+    sessions = [report.seconds for report in (*reports, *unstable)]
     middle = statistics.median(values)
     total = {
         "id": name,
         "gradings": len(timed),
-        "unstable": unstable,
+        "unstable": len(unstable),
         "seconds": middle,
         "cv": results_schema.cv(values),
         "containing_median": sum(measure.low <= middle <= measure.high for measure in measures),
         "bound_seconds": measures[0].bound,
         "fraction": (measures[0].bound or 0.0) / middle,
-        "session_seconds": statistics.median(report.seconds for report in reports),
+        "half_width": statistics.median(widths),
+        "session_seconds": statistics.median(sessions),
         "wall_seconds": statistics.median(walls),
-        "session_seconds_max": max(report.seconds for report in reports),
+        "session_seconds_max": max(sessions),
         "samples": {
             "seconds": values,
             "low_seconds": [measure.low for measure in measures],
             "high_seconds": [measure.high for measure in measures],
-            "session_seconds": [report.seconds for report in reports],
+            "half_width": widths,
+            "session_seconds": sessions,
             "wall_seconds": list(walls),
         },
         "ratios": {"fraction": ["bound_seconds", "seconds"]},

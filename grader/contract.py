@@ -409,6 +409,9 @@ class Environment(Wire):
     throttle_reasons: tuple[str, ...] = ()
     yardstick: Yardstick | None = None
     duty_cycle: Finite | None = None
+    session_spread: Finite | None = None
+    """How far apart the times of fresh sessions lie on this machine (a coefficient of variation); intervals
+    include it."""
 
 
 class Score(Wire):

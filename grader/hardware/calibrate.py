@@ -36,6 +36,7 @@ FULL_SECONDS = 16.0
 """Time spent on bursts in all rows of a full run together."""
 QUICK_SECONDS = 2.5
 QUICK_ROUNDS = 100
+QUICK_SESSIONS = 4
 NOISY = 0.8
 """Below this share of the best burst, the typical one says that the machine was busy."""
 _RUNS_KEPT = 10
@@ -68,9 +69,9 @@ def calibrate(
         progress(Text(code="calibrate_constant", en="the judge's own constant", zh="评测器自身的常数"))
         overhead, missing = _overhead(quick=quick)
         spread = None
-        if overhead and not quick:
+        if overhead:
             progress(Text(code="calibrate_sessions", en="how sessions differ", zh="各次评测之间的差异"))
-            spread = _spread()
+            spread = _spread(quick=quick)
         calibration = _merged(previous, found, overhead, spread)
         path = store(calibration)
     return Outcome(calibration, path, found, (*remarks, *missing))
@@ -192,14 +193,15 @@ def _overhead(*, quick: bool) -> tuple[dict[str, float], tuple[Text, ...]]:
         return {}, (Text(code="calibrate_no_constant", en=en, zh=zh),)
 
 
-def _spread() -> float:
+def _spread(*, quick: bool) -> float:
     """How far apart fresh sessions lie, where the constant could be measured too."""
     from grader.judge import spread
     from grader.sandbox import registry
     from grader.sandbox.base import SandboxError
 
     try:
-        return spread.measure(registry.choose(None))
+        sessions = QUICK_SESSIONS if quick else spread.SESSIONS
+        return spread.measure(registry.choose(None), sessions)
     except SandboxError as error:
         raise HardwareError(f"the judge could not time a program of its own: {error}") from error
 
@@ -211,9 +213,11 @@ def _merged(
     spread: float | None,
 ) -> Calibration:
     from grader.judge import cache, cores
+    from grader.judge.environment import clock_judge
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    versions = {name: version(name) for name in ("solmark", "torch")} | {"python": platform.python_version()}
+    versions = {name: version(name) for name in ("solmark", "torch")}
+    versions |= {"python": platform.python_version(), "judge": clock_judge()}
     kernel = platform.release()
     rows = dict(previous.by_cores) if previous else {}
     for count, measured in found.items():
@@ -236,10 +240,19 @@ def _merged(
         llc_bytes=cache.last_level_bytes(),
         candidate_cores=len(cores.choose().candidate),
         by_cores=rows,
-        overhead_seconds=kept | {kind: min(c, kept.get(kind, c)) for kind, c in overhead.items()},
+        overhead_seconds=_lower(kept, overhead),
         session_spread=spread if spread is not None or previous is None else previous.session_spread,
         runs=(*(previous.runs if previous else ()), run)[-_RUNS_KEPT:],
     )
+
+
+def _lower(kept: Mapping[str, float], found: Mapping[str, float]) -> dict[str, float]:
+    """The constant and its median of the run with the lesser constant: the two belong together."""
+    from grader.judge import overhead
+
+    if not found or not kept:
+        return dict(found or kept)
+    return dict(kept if kept[overhead.KIND] <= found[overhead.KIND] else found)
 
 
 def best_row(kept: CoreRates | None, found: Ceilings) -> CoreRates:

@@ -36,8 +36,8 @@ GROWTH_SECONDS = 0.0002
 class IntegrityFailure(CandidateFailure):
     """A finding that goes to staff, with what was measured."""
 
-    def __init__(self, verdict: Verdict, sentence: Text, evidence: Evidence) -> None:
-        super().__init__(verdict, sentence, detail=evidence.text)
+    def __init__(self, verdict: Verdict, sentence: Text, evidence: Evidence, *, alive: bool = False) -> None:
+        super().__init__(verdict, sentence, detail=evidence.text, alive=alive)
         self.evidence = evidence
 
 
@@ -66,8 +66,8 @@ class Sequencer:
     case: str
     steps: dict[str, float]
     rounds: int
-    voids: list[int]
-    """Rounds that do not count; two are one too many."""
+    voids: dict[int, Evidence]
+    """Rounds that do not count, each with what was seen; two are one too many."""
 
     def freeze(self) -> float:
         """Freeze the candidate; its CPU time once all of it is booked. Raises IntegrityFailure."""
@@ -107,15 +107,14 @@ class Sequencer:
             unit="s",
             text=f"CPU time used {when}, while frozen",
         )
-        if self.voids and self.voids[-1] != self.rounds:
+        if self.voids and not self.void:
             raise IntegrityFailure(Verdict.WORK_OUTSIDE_THE_CLOCK, text("outside_clock"), evidence)
-        if not self.void:
-            self.voids.append(self.rounds)
+        self.voids.setdefault(self.rounds, evidence)
 
     @property
     def void(self) -> bool:
         """Whether the round that has just run does not count."""
-        return bool(self.voids) and self.voids[-1] == self.rounds
+        return self.rounds in self.voids
 
     def early(self) -> IntegrityFailure:
         """The failure of a candidate that has answered before `go`."""
@@ -154,7 +153,7 @@ class Clock(Sequencer):
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds spent so far by step (arm, fill, evict, run, audit)."""
     rounds: int = 0
-    voids: list[int] = field(default_factory=list)
+    voids: dict[int, Evidence] = field(default_factory=dict)
 
     def round(self, calls: int, limit_seconds: float) -> Round:
         """Run one round of `calls` calls, each on a slot of its own with fresh values.

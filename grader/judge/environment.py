@@ -46,6 +46,7 @@ def describe(
         torch=(versions.torch if versions and versions.torch else _loaded("torch"))[:64],
         triton=(versions.triton if versions else "")[:32],
         driver=device.driver if device else "",
+        session_spread=hardware.session_spread if hardware else None,
         clocks=dict(reading.clocks) if reading else {},
         temperature_celsius=reading.temperature if reading else None,
         yardstick=yardstick,
@@ -80,6 +81,14 @@ def device_judge() -> str:
         *(_GRADER / "judge" / name for name in own),
     ]
     return digest(sorted(sources))[:12]
+
+
+@functools.cache
+def clock_judge() -> str:
+    """A digest of the code whose own cost the constant c is: a c measured with other code does not count."""
+    names = ("channel", "clock", "client", "crew", "cache", "exchange", "overhead", "own", "ring", "rounds")
+    candidate = sorted((_GRADER / "candidate").glob("*.*"))
+    return digest(sorted([*(_GRADER / "judge" / f"{name}.py" for name in names), *candidate]))[:12]
 
 
 def digest(paths: Sequence[Path]) -> str:

@@ -8,13 +8,12 @@ slow one gets fewer calls; if it then turns fast, its rounds so far are void and
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, isfinite
 from typing import Protocol
 
 from grader.contract import Evidence, Text, Verdict
 from grader.judge.audit import Comparison
 from grader.judge.clock import IntegrityFailure, Round
-from grader.judge.failure import CandidateFailure
 from grader.judge.interval import Decision, Rule, of_median
 from grader.messages import text
 from grader.sol import Bound
@@ -39,7 +38,7 @@ class Timer(Protocol):
 class Rounds:
     """Runs the rounds of one case; `most` is the number of calls that the bound asks for.
 
-    `overhead` is c in seconds. All that a candidate does wrong is raised as CandidateFailure; what was
+    `overhead` is c in seconds. All that a candidate does wrong is raised as IntegrityFailure; what was
     found until then stays in the fields.
     """
 
@@ -120,8 +119,22 @@ class Rounds:
         else:
             self.errors = done.comparisons
         if not done.passed:
-            raise CandidateFailure(Verdict.WRONG_ANSWER, _wrong(done), alive=True)
+            raise self._failed_audit(done)
         return self._round(calls) if done.void else done  # A second void round is a verdict.
+
+    def _failed_audit(self, done: Round) -> IntegrityFailure:
+        """Wrong in a timed round: with the tests passed, that may be work left out, so staff see it."""
+        failed = next(comparison for comparison in done.comparisons if not comparison.passed)
+        evidence = Evidence(
+            kind="failed_audit",
+            case=self.clock.case,
+            round=self.clock.rounds,
+            measured=failed.worst_row if isfinite(failed.worst_row) else None,
+            limit=failed.tolerance.worst_row,
+            text=f"{failed.output}: {failed.wrong_elements} of {failed.elements} audited elements wrong, "
+            f"{failed.unwritten} unwritten",
+        )
+        return IntegrityFailure(Verdict.WRONG_ANSWER, _wrong(failed), evidence, alive=True)
 
     def _per_call(self, done: Round) -> float:
         seconds = (done.seconds - self.overhead) / done.calls
@@ -144,8 +157,7 @@ class Rounds:
         return IntegrityFailure(Verdict.FASTER_THAN_LIGHT, text("faster_than_light"), evidence)
 
 
-def _wrong(done: Round) -> Text:
-    failed = next(comparison for comparison in done.comparisons if not comparison.passed)
+def _wrong(failed: Comparison) -> Text:
     first = failed.first_wrong
     assert first is not None
     return text(

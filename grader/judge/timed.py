@@ -192,8 +192,12 @@ def run(
         evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()
     finally:
         ring.close()
-    if isinstance(clock, DeviceClock):
-        detail = f"{detail}\n{clock.summary()}".strip()
+    void = [
+        f"round {number} did not count: {seen.text} ({seen.measured:.6f} s)"
+        for number, seen in clock.voids.items()
+    ]
+    summary = clock.summary() if isinstance(clock, DeviceClock) else ""
+    detail = "\n".join(part for part in (detail, *void, summary) if part)
     result = _result(plan, rounds, overhead, verdict, message, client.remark)
     result = result.model_copy(update={"probe": probe})
     duty = clock.duty if isinstance(clock, DeviceClock) else None

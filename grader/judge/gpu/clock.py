@@ -46,7 +46,7 @@ class DeviceClock(Sequencer):
     case: str = ""
     steps: dict[str, float] = field(default_factory=dict)
     rounds: int = 0
-    voids: list[int] = field(default_factory=list)
+    voids: dict[int, Evidence] = field(default_factory=dict)
     arm_seconds: float = 60.0
     """For capturing the calls of a round."""
     fill_rate: float = 0.0

@@ -81,7 +81,8 @@ stand_ins
 images
 
 say "starting all but the worker"
-compose up -d --no-build --wait web tasks beat
+compose up -d --no-build --wait web
+compose up -d --no-build tasks beat
 server create-admin ada --generate | sed 's/: .*/: (password)/'
 server create-course systems --title "Systems" --title-zh "系统" --as ada
 password=$(server enrol bob --create --course systems --as ada | sed -n 's/^bob: //p')

@@ -27,6 +27,6 @@ USER 10001:10001
 WORKDIR /var/lib/solmark
 ENV SOLMARK_SERVER_HOME=/var/lib/solmark
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=6 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz')"]
 CMD ["solmark-server", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -71,6 +71,7 @@ def board_page(
         address=f"/courses/{course.slug}/assignments/{board.assignment.name}",
         board=board,
         rows=shown,
+        machine=_one_machine(board),
         own=next((row for row in rows if row.mine and row not in shown), None),
         first=after + 1,
         last=after + len(shown),
@@ -96,6 +97,12 @@ def board_csv(
     course = service.visible_course(session, slug, user)
     board = service.board(session, course, f"{track}/{name}", digest=version, hardware=hardware)
     return csv_response(service.as_csv(board), f"{name}-{board.hardware}-board.csv")
+
+
+def _one_machine(board: Board) -> str:
+    """The name of the hardware if all entries have the same, which then need not say it each."""
+    names = {entry.hardware_name for entry in board.entries}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _team_name(session: Db, course: Course, user: User | None) -> str | None:

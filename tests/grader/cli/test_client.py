@@ -218,6 +218,15 @@ def test_the_board(ada: Run, seed: Any) -> None:
     assert json.loads(ada("board", seed.ASSIGNMENT, "--json").stdout)["entries"][0]["rank"] == 1
 
 
+def test_a_board_of_many_pages_is_read_to_its_end(
+    ada: Run, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = json.loads(ada("board", seed.ASSIGNMENT, "--json").stdout)
+    monkeypatch.setattr("grader.cli.client.PAGE", 1)
+    assert json.loads(ada("board", seed.ASSIGNMENT, "--json").stdout) == whole
+    assert [entry["name"] for entry in whole["entries"]] == ["ada", "grace"]
+
+
 def _finishing(site: Any, seed: Any, kind: str, command: Callable[[], Result]) -> Result:
     """Run a command that submits and follows; a worker reports as soon as the submission is there."""
     from server.accounts import service as accounts

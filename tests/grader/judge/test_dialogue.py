@@ -307,7 +307,12 @@ def test_every_message_has_a_deadline_and_the_episode_one_for_all(plain: Bench) 
 
     assert plain.test(many, episode_seconds=0.7).verdict is Verdict.TIME_LIMIT
     assert time.monotonic() - begin < 60
-    too_many = plain.test(many, max_messages=2)
+
+    def talkative(candidate: Candidate) -> Outcome:
+        while True:
+            candidate.ask("add", [1, 2])
+
+    too_many = plain.test(talkative, max_messages=2)
     assert (too_many.verdict, too_many.message and too_many.message.code) == (Verdict.TIME_LIMIT, "messages")
 
 

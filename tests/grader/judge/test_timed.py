@@ -157,7 +157,10 @@ def test_unstable_timing_keeps_the_measure_but_no_fraction(grade: Callable[..., 
     ],
 )
 def test_what_ends_a_case(grade: Callable[..., timed.Timing], mode: int, verdict: Verdict, code: str) -> None:
-    result = grade(mode, limits=timed.TimeLimits(round=0.5)).result
+    timing = grade(mode, limits=timed.TimeLimits(round=0.5))
+    result = timing.result
+    # Wrong only while it was timed: staff see what the audit found.
+    assert [evidence.kind for evidence in timing.evidence] == ["failed_audit"] * (code == "wrong_timed")
     assert result.verdict is verdict
     assert result.message is not None
     assert result.message.code == code

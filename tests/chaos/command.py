@@ -1,0 +1,134 @@
+"""The command line of chaos: seeds, both databases at once, and what came of them."""
+
+import argparse
+import logging
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from types import FrameType
+
+import structlog
+
+from tests.chaos.assignment import made
+from tests.chaos.databases import DATABASES
+from tests.chaos.run import Result, run
+from tests.chaos.stage import Bundles
+
+
+def main() -> int:
+    """Run what the command line says; 0 if all was good."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos", description="Kill everything; lose nothing."
+    )
+    parser.add_argument("--submissions", type=int, default=200, help="in all, shared among the databases")
+    parser.add_argument(
+        "--sandboxed", type=int, help="of these with the real judge; one in twenty if not given"
+    )
+    parser.add_argument("--seed", type=int, help="drawn anew if not given")
+    parser.add_argument("--seeds", type=int, default=1, help="so many runs, each of that many submissions")
+    parser.add_argument("--database", choices=[*DATABASES, "both"], default="both")
+    parser.add_argument("--students", type=int, default=12)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--pause", type=float, default=8.0, help="mean seconds between two acts")
+    parser.add_argument(
+        "--bundles", type=Path, help="folder of the assignments' bundles, made there if missing"
+    )
+    parser.add_argument("--output", type=Path, help="write the result there (see benchmarks/)")
+    parser.add_argument(
+        "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"
+    )
+    options = parser.parse_args()
+    if options.seed is not None and options.seeds > 1:
+        parser.error("--seed names one run, --seeds draws several")
+    names = list(DATABASES) if options.database == "both" else [options.database]
+    root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
+    signal.signal(signal.SIGTERM, _end)
+    good = False
+    try:
+        runs = [_seed(root, names, options) for _ in range(options.seeds)]
+        good = all(runs)
+    finally:
+        if good and options.keep is None:
+            shutil.rmtree(root)
+        else:
+            _say(f"logs: {root}")
+    return 0 if good else 1
+
+
+def _prepare() -> None:
+    """Of a process with a run: told to end, it stops its site first; that others end is no news."""
+    signal.signal(signal.SIGTERM, _end)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    for child in active_children():
+        child.terminate()
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _seed(root: Path, names: Sequence[str], options: argparse.Namespace) -> bool:
+    """One run on each database; whether all was good."""
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    _say(f"seed {seed}")
+    bundles = made(options.bundles or root / "bundles")
+    # Each in a process of its own, both at once.
+    with ProcessPoolExecutor(len(names), mp_context=get_context("spawn"), initializer=_prepare) as pool:
+        runs = [
+            pool.submit(_run, root / str(seed), name, seed, bundles, options, len(names)) for name in names
+        ]
+        results = [running.result() for running in runs]
+    if options.output is not None:
+        from tests.chaos.result import add
+
+        add(options.output, results)
+    return _report(results)
+
+
+def _run(
+    folder: Path, name: str, seed: int, bundles: Bundles, options: argparse.Namespace, shares: int
+) -> Result:
+    submissions = -(-options.submissions // shares)
+    sandboxed = submissions // 20 if options.sandboxed is None else -(-options.sandboxed // shares)
+    result = run(
+        folder / name, name, seed, bundles, submissions=submissions, sandboxed=max(1, sandboxed),
+        students=min(options.students, submissions), workers=options.workers, pause=options.pause,
+        say=lambda text: _say(f"{name}: {text}"),
+    )  # fmt: skip
+    outcome = result.outcome
+    _say(
+        f"{name}: submitted {len(outcome.submitted)} (and {len(outcome.found)} without an answer; "
+        f"{len(outcome.sandboxed)} in a sandbox), final {len(outcome.final)}, lost {len(outcome.lost)}, "
+        f"double {len(outcome.double)}, stuck {len(outcome.stuck)}; "
+        f"killed thrice {len(outcome.grader_errors)}, graded again {outcome.reruns}; {result.seconds:.0f} s"
+    )
+    _say(f"{name}: " + ", ".join(f"{act} {count}" for act, count in sorted(result.acts.items())))
+    for what, ids in (("lost", outcome.lost), ("double", outcome.double), ("stuck", outcome.stuck)):
+        for identity in sorted(ids):
+            _say(f"{name}: {what}: {identity}")
+    for fault in outcome.faults:
+        _say(f"{name}: fault: {fault}")
+    return result
+
+
+def _report(results: Sequence[Result]) -> bool:
+    outcomes = [result.outcome for result in results]
+    counts = {
+        name: sum(len(getattr(outcome, name)) for outcome in outcomes)
+        for name in ("submitted", "final", "lost", "double", "stuck")
+    }
+    # What was taken without an answer is final too, and is no more than that.
+    counts["final"] -= sum(len(outcome.final & outcome.found) for outcome in outcomes)
+    _say(", ".join(f"{name} {count}" for name, count in counts.items()))
+    return all(outcome.is_good for outcome in outcomes)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

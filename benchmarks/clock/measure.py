@@ -1,8 +1,8 @@
 """The outside clock beside do_bench and per-call events, in one run, on kernels from 2 µs to 2 ms.
 
 A grading here is a fresh sandbox; kernels are graded in groups of a few seconds. Every number is kept at once
-beside the output: a run that breaks off goes on where it was, and `--merge` writes what there is, on any
-machine. Needs a calibrated device:
+beside the output: a run that breaks off goes on where it was, a finished one of the same judge is added to,
+and `--merge` writes what there is, on any machine. Needs a calibrated device:
 
     python -m benchmarks.clock.measure
 """
@@ -35,6 +35,11 @@ SHORT_GRADINGS = 5
 """Of short kernels without a link, which no grading ranks."""
 PLAIN_GRADINGS = 5
 SHORT_SECONDS = 50e-6
+FIELDS = {
+    "outside": "seconds", "do_bench": "do_bench_seconds", "events": "events_seconds",
+    "plain": "plain_seconds", "ncu": "ncu_seconds", "probes": "probe_excess_seconds",
+}  # fmt: skip
+"""Clocks and what a row calls their numbers."""
 Kept = dict[tuple[str, str], list[float]]
 """(clock, kernel) to its numbers."""
 
@@ -48,6 +53,8 @@ def main() -> int:
     parser.add_argument("--merge", action="store_true", help="Measure nothing: write what there is.")
     arguments = parser.parse_args()
     kept = arguments.output.with_suffix(".partial")
+    if not kept.exists() and arguments.output.exists():
+        revive(arguments.output, kept)
     if not arguments.merge:
         run(arguments.hardware, kept, time.monotonic() + arguments.seconds)
     header, numbers = read(kept)
@@ -177,6 +184,19 @@ def begin(kept: Path, device: Device) -> None:
     kept.write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def revive(output: Path, kept: Path) -> None:
+    """Take the numbers of finished results as the start of a run; another judge's are dropped by it."""
+    results = results_schema.read(output)
+    lines = [results.model_dump_json(by_alias=True, exclude={"rows"})]
+    for measured in results.rows:
+        lines += [
+            json.dumps({"clock": clock, "kernel": measured.id, "seconds": seconds})
+            for clock, name in FIELDS.items()
+            for seconds in measured.samples.get(name, ())
+        ]
+    kept.write_text("\n".join(lines) + "\n", "utf-8")
+
+
 def read(kept: Path) -> tuple[dict[str, Any], Kept]:
     """Header and numbers."""
     header, *rest = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
@@ -191,11 +211,7 @@ def row(kernel: Kernel, numbers: Kept) -> dict[str, Any]:
     found: dict[str, Any] = {"id": kernel.name, "kernel": kernel.name, "linked": kernel.linked}
     samples: dict[str, list[float]] = {}
     ratios: dict[str, tuple[str, str]] = {}
-    fields = {
-        "outside": "seconds", "do_bench": "do_bench_seconds", "events": "events_seconds",
-        "plain": "plain_seconds", "ncu": "ncu_seconds", "probes": "probe_excess_seconds",
-    }  # fmt: skip
-    for clock, name in fields.items():
+    for clock, name in FIELDS.items():
         values = numbers.get((clock, kernel.name))
         if not values:
             continue

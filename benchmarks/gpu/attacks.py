@@ -28,18 +28,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from benchmarks import results_schema
-from benchmarks.gpu import sessions
+from benchmarks.gpu import attack_tasks, sessions
 from grader.contract import Verdict
-from grader.fills import uniform
 from grader.hardware import profile
 from grader.judge import environment, timed
 from grader.judge.gpu.device import Device
 from grader.sandbox import registry
 from grader.sandbox.base import Backend
-from grader.task import Case, Cost, FunctionTask, Params, Product, Slot, Tensor, Tolerance
 
 OUTPUT = results_schema.RESULTS / "attacks.h200.json"
 PROGRAMS = Path(__file__).parents[2] / "tests" / "attacks" / "device"
@@ -50,7 +46,6 @@ CONFIRMED = 3
 """A gain in time must show in so many sessions."""
 WARM_UP_SECONDS = 8.0
 BUILDERS = 10
-STEPS = {"busy": 12000, "long": 120000}
 VICTIM = PROGRAMS.parent / "device_victim.py"
 _HEADER = re.compile(r"attack: task=(\w+) family=(\w+) expected=([\w,]+)(?: gain=(\w+))?")
 
@@ -121,7 +116,7 @@ def run(hardware_class: str, attacks: Sequence[Attack], kept: Path, until: float
     programs = built(todo, backend, device)
     plans = {
         name: sessions.with_rates([make(hardware, device)], backend, device)
-        for name, make in TASKS.items()
+        for name, make in attack_tasks.TASKS.items()
         if any(attack.task == name for attack in todo)
     }
     best: dict[str, float] = {}
@@ -310,93 +305,6 @@ def outcome(attack: Attack, session: sessions.Session) -> dict[str, Any]:
     if result.rounds:
         row |= {"seconds": sorted(result.rounds)[len(result.rounds) // 2], "witnesses": timing.detail[-200:]}
     return row
-
-
-def add_plan(hardware: profile.Hardware, device: Device) -> timed.Plan:
-    """An addition bound by memory, 300 MB of traffic."""
-    shape = (6144, 4096)
-    tensors = [
-        Tensor("x", "float32", shape, "in"),
-        Tensor("y", "float32", shape, "in"),
-        Tensor("out", "float32", shape, "out"),
-    ]
-
-    def fill(params: Params, slots: Sequence[Slot], seeds: Sequence[int]) -> None:  # noqa: ARG001
-        for slot, seed in zip(slots, seeds, strict=True):
-            uniform(slot["x"], seed, "x")
-            uniform(slot["y"], seed, "y")
-
-    task = FunctionTask(
-        tensors=lambda _params: tensors,
-        fill=fill,
-        oracle=lambda _params, inputs: {"out": inputs["x"].double() + inputs["y"].double()},
-        cost=lambda _params: Cost(dram_bytes=3.0 * 4 * shape[0] * shape[1]),
-        rowwise=True,
-    )
-    tolerance = {"out": Tolerance(1e-6, 1e-6, 1e-6)}
-    case = Case("add", "add", "public", "timed", {}, tolerance=tolerance)
-    return timed.plan(task, case, hardware, device)
-
-
-def busy_plan(hardware: profile.Hardware, device: Device, name: str = "busy") -> timed.Plan:
-    """Arithmetic on 16 blocks: most of the device is idle during a call. The short one is linked."""
-    size, steps = 16 * 1024, STEPS[name]
-    tensors = [Tensor("x", "float32", (size,), "in"), Tensor("out", "float32", (size,), "out")]
-
-    def fill(params: Params, slots: Sequence[Slot], seeds: Sequence[int]) -> None:  # noqa: ARG001
-        for slot, seed in zip(slots, seeds, strict=True):
-            uniform(slot["x"], seed, "x")
-
-    def oracle(params: Params, inputs: Slot) -> Slot:  # noqa: ARG001
-        factor, term = torch.tensor([0.99999, 0.00001], dtype=torch.float32).double()
-        rest = factor**steps
-        return {"out": inputs["x"].double() * rest + (1 - rest) * term / (1 - factor)}
-
-    task = FunctionTask(
-        tensors=lambda _params: tensors,
-        fill=fill,
-        oracle=oracle,
-        cost=lambda _params: Cost(operations={"fp32": 2.0 * steps * size}, steps=1),
-        scalars=lambda _params: {"steps": steps},
-    )
-    tolerance = {"out": Tolerance(5e-3, 5e-3, 2e-2)}
-    case = Case(name, name, "public", "timed", {}, linked=name == "busy", tolerance=tolerance)
-    return timed.plan(task, case, hardware, device)
-
-
-def long_plan(hardware: profile.Hardware, device: Device) -> timed.Plan:
-    """The same ten times as long, and not linked."""
-    return busy_plan(hardware, device, "long")
-
-
-def product_plan(hardware: profile.Hardware, device: Device) -> timed.Plan:
-    """A product bound by the tensor cores."""
-    shape = (4096, 4096)
-    tensors = [
-        Tensor("a", "bfloat16", shape, "in"),
-        Tensor("b", "bfloat16", shape, "in"),
-        Tensor("out", "bfloat16", shape, "out"),
-    ]
-
-    def fill(params: Params, slots: Sequence[Slot], seeds: Sequence[int]) -> None:  # noqa: ARG001
-        for slot, seed in zip(slots, seeds, strict=True):
-            uniform(slot["a"], seed, "a")
-            uniform(slot["b"], seed, "b")
-
-    task = FunctionTask(
-        tensors=lambda _params: tensors,
-        fill=fill,
-        oracle=lambda _params, inputs: {"out": inputs["a"].double() @ inputs["b"].double()},
-        cost=lambda _params: Cost(operations={"tensor_bf16": 2.0 * 4096**3}),
-        product=Product("a", "b", "out"),
-        audit="sampled",
-    )
-    tolerance = {"out": Tolerance(4e-3, 2.5e-3, 0.03)}
-    case = Case("product", "product", "public", "timed", {}, tolerance=tolerance)
-    return timed.plan(task, case, hardware, device)
-
-
-TASKS = {"add": add_plan, "busy": busy_plan, "long": long_plan, "product": product_plan}
 
 
 if __name__ == "__main__":

@@ -174,8 +174,8 @@ def place(
     if not capacity.alive:
         return Place(ahead, None, "no_worker")
     own = own_left + before.own_seconds
-    if not own and capacity.free > capacity.published + before.count:
-        return Place(ahead, 0.0)
+    if capacity.free > capacity.published + before.count:
+        return Place(ahead, float(ceil(own)))  # Only their own keep this student waiting.
     return Place(ahead, float(ceil(max((left + before.seconds) / capacity.alive, own))))
 
 

@@ -103,14 +103,16 @@ class Stage:
             _, secret = accounts.create_token(session, ann, name="test", scopes=("read", "submit"))
             return grading.register_node(session, "node")[1], secret
 
-    def worker(self, name: str) -> subprocess.Popen[bytes]:
-        """A worker process with the stand-in for its judge."""
+    def worker(
+        self, name: str, program: Path = GRADER_TESTS / "worker_process.py", **changes: Any
+    ) -> subprocess.Popen[bytes]:
+        """A worker process with the stand-in for its judge; `changes` are settings of the node."""
         values = {
             "broker_url": self.broker_url, "server_url": self.url, "token": self.node_token, "node": name,
             "hardware": "cpu", "home": str(self.folder / name), "heartbeat_seconds": 0.5,
-            "judge_command": [sys.executable, str(GRADER_TESTS / "fake_judge.py")],
+            "judge_command": [sys.executable, str(GRADER_TESTS / "fake_judge.py")], **changes,
         }  # fmt: skip
-        command = [sys.executable, str(GRADER_TESTS / "worker_process.py"), json.dumps(values)]
+        command = [sys.executable, str(program), json.dumps(values)]
         with (self.folder / f"{name}.log").open("ab") as log:
             worker = subprocess.Popen(command, stdout=log, stderr=log)
         self._workers.append(worker)

@@ -1,0 +1,46 @@
+"""The committed times of the dispatcher, recounted from their samples: short, however long the history."""
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = Path(__file__).parents[2] / "benchmarks" / "results" / "dispatch.json"
+MOST_SECONDS = 0.020
+FLAT = 1.5
+"""A table of a million rows may take so much longer than the smallest: the machine is not all ours."""
+
+
+def rows(database: str) -> dict[int, dict[str, Any]]:
+    document = json.loads(FILE.read_text("utf-8"))
+    found = {row["submissions_in_table"]: row for row in document["rows"] if row["database"] == database}
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("database", ["postgresql", "sqlite"])
+def test_every_size_was_measured_under_the_same_load(database: str) -> None:
+    found = rows(database)
+    assert min(found) <= 20_000
+    assert max(found) >= 1_000_000
+    for row in found.values():
+        assert (row["queued"], row["workers"]) == (10_000, 64)
+        assert len(row["samples"]["seconds"]) == row["dispatches"] >= 200
+        # What is inside the database is part of the whole.
+        pairs = zip(row["samples"]["seconds"], row["samples"]["transaction_seconds"], strict=True)
+        assert all(inside <= whole for inside, whole in pairs)
+
+
+def test_a_dispatch_takes_postgresql_less_than_twenty_milliseconds() -> None:
+    for size, row in rows("postgresql").items():
+        assert statistics.median(row["samples"]["seconds"]) < MOST_SECONDS, size
+        assert statistics.fmean(row["samples"]["seconds"]) < MOST_SECONDS, size
+        assert row["first_dispatch_seconds"] / row["first_dispatch_jobs"] < MOST_SECONDS, size
+
+
+@pytest.mark.parametrize("database", ["postgresql", "sqlite"])
+def test_it_does_not_grow_with_the_table(database: str) -> None:
+    medians = {size: statistics.median(row["samples"]["seconds"]) for size, row in rows(database).items()}
+    assert medians[max(medians)] < FLAT * medians[min(medians)]

@@ -1,0 +1,298 @@
+"""Who is to blame for repeated grader errors, what is stopped for it, and that staff let it go on."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from grader.contract import Verdict
+from server.db.models import Assignment, AuditEntry, Node, Submission, User
+from server.db.models.node import NodeState
+from server.db.session import Database
+from server.grading import service
+from server.grading.quarantine import FAILURES, STUDENTS, WINDOW, Failure, Success, blame
+from server.grading.states import SubmissionState
+
+Submit = Callable[..., str]
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+
+def _failures(*pairs: tuple[str, int, int], start: int = 0) -> list[Failure]:
+    """Failures one minute apart, given as (node, assignment, student)."""
+    return [
+        Failure(node, assignment, student, NOW + timedelta(minutes=start + index))
+        for index, (node, assignment, student) in enumerate(pairs)
+    ]
+
+
+def _well(node: str, assignment: int, minute: float) -> Success:
+    return Success(node, assignment, NOW + timedelta(minutes=minute))
+
+
+A, B, C = 1, 2, 3
+CASES: list[tuple[str, list[Failure], list[Success], set[str], set[int]]] = [
+    ("one assignment on two nodes", _failures(("n", A, 1), ("m", A, 2), ("n", A, 1)), [], set(), {A}),
+    ("one node with two assignments", _failures(("n", A, 1), ("n", B, 2), ("n", A, 1)), [], {"n"}, set()),
+    ("an only node that does well with others", _failures(("n", A, 1), ("n", A, 2), ("n", A, 1)),
+     [_well("n", B, 1.5)], set(), {A}),
+    ("an only assignment that others do well with", _failures(("n", A, 1), ("n", A, 2), ("n", A, 1)),
+     [_well("m", A, 1.5)], {"n"}, set()),
+    ("one node, one assignment: nobody knows", _failures(("n", A, 1), ("n", A, 2), ("n", A, 1)), [],
+     set(), set()),
+    ("a pair that is at odds alone", _failures(("n", A, 1), ("n", A, 2), ("n", A, 1)),
+     [_well("m", A, 9), _well("n", B, 9)], set(), set()),
+    ("one student's poison", _failures(*[("n", A, 1), ("m", A, 1), ("n", B, 1)] * 3), [], set(), set()),
+    ("too few", _failures(("n", A, 1), ("m", A, 2)), [], set(), set()),
+    ("got over", _failures(("n", A, 1), ("n", B, 2), ("n", A, 1)), [_well("n", A, 5), _well("n", B, 5)],
+     set(), set()),
+    ("worked before, and no more", _failures(("n", A, 1), ("n", B, 2), ("n", A, 1)), [_well("n", C, -5)],
+     {"n"}, set()),
+    ("a bad assignment does not make its nodes bad",
+     _failures(("n", A, 1), ("m", A, 2), ("n", A, 3), ("n", B, 1)), [_well("m", B, 9)], set(), {A}),
+    ("both at once", _failures(("n", A, 1), ("m", A, 2), ("m", A, 3), ("n", B, 1), ("n", C, 2), ("n", B, 3)),
+     [_well("m", B, 9)], {"n"}, {A}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("failures", "successes", "nodes", "assignments"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+)
+def test_who_is_to_blame(
+    failures: list[Failure], successes: list[Success], nodes: set[str], assignments: set[int]
+) -> None:
+    for order in (failures, failures[::-1]):
+        bad_nodes, bad_assignments = blame(order, successes)
+        assert (set(bad_nodes), set(bad_assignments)) == (nodes, assignments)
+
+
+_PAIR = (st.sampled_from("nm"), st.sampled_from([A, B]))
+_MOMENT = st.integers(0, 40).map(lambda minute: NOW + timedelta(minutes=minute))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.builds(Failure, *_PAIR, st.sampled_from([1, 2, 3]), _MOMENT), max_size=12),
+    st.lists(
+        st.builds(Success, *_PAIR, _MOMENT), max_size=4, unique_by=lambda one: (one.node, one.assignment)
+    ),
+)
+def test_nobody_is_blamed_who_works(failures: list[Failure], successes: list[Success]) -> None:
+    last = max([failure.time for failure in failures], default=NOW)
+    nodes, assignments = blame(failures, successes)
+    for evidence in [*nodes.values(), *assignments.values()]:
+        assert evidence.failures >= FAILURES
+        assert evidence.students >= STUDENTS
+    for success in successes:
+        if success.time > last:
+            assert success.node not in nodes
+            assert success.assignment not in assignments
+
+
+class Fleet:
+    """Nodes that grade as told; `database` and `grader` are those of the test."""
+
+    def __init__(self, database: Database, grader: Any, submit: Submit) -> None:
+        self.database, self.grader, self.submit = database, grader, submit
+
+    def add(self, name: str) -> None:
+        with self.database.begin() as session:
+            service.register_node(session, name)
+
+    def grade(self, login: str, node: str, verdict: Verdict, assignment: int | None = None) -> str:
+        """A submission of that student, graded on that node until it is final; its id."""
+        public_id = self.submit(login, now=self.grader.now)
+        if assignment is not None:
+            with self.database.begin() as session:
+                session.execute(
+                    update(Submission)
+                    .where(Submission.public_id == public_id)
+                    .values(assignment_id=assignment, number=Submission.id + 1000)
+                )
+        for _ in range(self.grader.settings.max_attempts):
+            self.grader.wait(1)
+            self.beat(node)
+            specs = [spec for spec in self.grader.dispatch() if spec.submission == public_id]
+            assert specs, f"{public_id} is not dispatched"
+            with self.database.begin() as session:
+                row = service.node(session, node)
+                service.claim(
+                    session,
+                    self.grader.settings,
+                    token=specs[0].token,
+                    node=row,
+                    worker="w",
+                    now=self.grader.now,
+                )
+            assert self.grader.send(self.grader.report(specs[0], verdict=verdict)).outcome == "stored"
+            if self.state(public_id).is_final:
+                break
+        return public_id
+
+    def beat(self, node: str) -> None:
+        with self.database.begin() as session:
+            service.heartbeat(
+                session, self.grader.settings, node=service.node(session, node), worker="w", hardware="cpu",
+                versions={}, now=self.grader.now,
+            )  # fmt: skip
+
+    def state(self, public_id: str) -> SubmissionState:
+        with self.database.read() as session:
+            return session.scalars(select(Submission).where(Submission.public_id == public_id)).one().state
+
+    def node(self, name: str) -> Node:
+        with self.database.read() as session:
+            return service.node(session, name)
+
+
+@pytest.fixture
+def fleet(database: Database, grader: Any, submit: Submit) -> Fleet:
+    found = Fleet(database, grader, submit)
+    found.add("node-2")
+    return found
+
+
+@pytest.fixture
+def other(database: Database, world: Any) -> int:
+    """The id of a second assignment, with the first one's content."""
+    with database.begin() as session:
+        first = session.scalars(select(Assignment)).one()
+        row = Assignment(course_id=first.course_id, track="kernels", slug="other")
+        session.add(row)
+        session.flush()
+        return row.id
+
+
+def test_a_node_that_fails_with_everything_is_stopped_until_staff_lift_it(
+    database: Database, grader: Any, fleet: Fleet, other: int, submit: Submit
+) -> None:
+    fleet.grade("ann", "node-1", Verdict.GRADER_ERROR)
+    assert grader.sweep().quarantined == 0  # Three failures, of one student with one assignment.
+    fleet.grade("bob", "node-1", Verdict.GRADER_ERROR, other)
+    assert grader.sweep().quarantined == 1
+    node = fleet.node("node-1")
+    assert node.state is NodeState.QUARANTINED
+    assert node.quarantine == {
+        "failures": 6, "students": 2, "nodes": ["node-1"], "assignments": ["kernels/double", "kernels/other"]
+    }  # fmt: skip
+    assert grader.sweep().quarantined == 0
+    with database.read() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "node.quarantine")).all()
+        assert [entry.subject for entry in entries] == ["node-1"]
+        assert {row.quarantined for row in session.scalars(select(Assignment))} == {None}
+    waiting = submit("ann", now=grader.now)
+    fleet.beat("node-1")
+    assert grader.dispatch() == []
+    with database.begin() as session:
+        by = session.get_one(User, grader.world.ta.id)
+        service.set_node_state(
+            session, service.node(session, "node-1"), NodeState.ACTIVE, by=by, now=grader.now
+        )
+    assert [spec.submission for spec in grader.dispatch()] == [waiting]
+    assert grader.sweep().quarantined == 0  # What it was quarantined for counts no more.
+    assert fleet.node("node-1").quarantine is None
+
+
+def test_an_assignment_that_fails_everywhere_is_held_back_until_staff_lift_it(
+    database: Database, grader: Any, fleet: Fleet, other: int, submit: Submit
+) -> None:
+    broken = [
+        fleet.grade("ann", "node-1", Verdict.ASSIGNMENT_ERROR, other),
+        fleet.grade("bob", "node-2", Verdict.GRADER_ERROR, other),
+    ]
+    fine = fleet.grade("ann", "node-2", Verdict.WRONG_ANSWER)  # The student's fault is nobody else's.
+    assert grader.sweep().quarantined == 1
+    assert {fleet.node(name).state for name in ("node-1", "node-2")} == {NodeState.ACTIVE}
+    with database.read() as session:
+        row = session.get_one(Assignment, other)
+        assert row.quarantined == grader.now
+        assert row.quarantine is not None
+        assert row.quarantine["nodes"] == ["node-1", "node-2"]
+    with database.begin() as session:
+        by = session.get_one(User, grader.world.ta.id)
+        row = session.get_one(Assignment, other)
+        service.lift(session, row, by=by, now=grader.now)
+        assert service.rejudge(session, row, by=by, errors_only=True, now=grader.now) == 2
+    assert grader.sweep().quarantined == 0
+    assert {fleet.state(name) for name in broken} == {SubmissionState.QUEUED}
+    assert fleet.state(fine) is SubmissionState.DONE
+
+
+def test_a_noisy_machine_is_no_failure_and_old_failures_are_forgotten(
+    grader: Any, fleet: Fleet, other: int
+) -> None:
+    for login, assignment in (("ann", None), ("bob", other)):
+        fleet.grade(login, "node-1", Verdict.UNSTABLE_TIMING, assignment)
+    assert grader.sweep().quarantined == 0
+    fleet.grade("ann", "node-1", Verdict.GRADER_ERROR)
+    grader.wait(WINDOW.total_seconds())
+    fleet.grade("bob", "node-1", Verdict.ASSIGNMENT_ERROR, other)
+    assert grader.sweep().quarantined == 0
+
+
+def _lose(grader: Any, fleet: Fleet, login: str, assignment: int | None, *, times: int, back: bool) -> None:
+    """A job takes its worker along; it comes `back`, or its node is gone."""
+    public_id = fleet.submit(login, now=grader.now)
+    if assignment is not None:
+        with fleet.database.begin() as session:
+            session.execute(
+                update(Submission)
+                .where(Submission.public_id == public_id)
+                .values(assignment_id=assignment, number=Submission.id + 1000)
+            )
+    for _ in range(times):
+        grader.wait(1)
+        fleet.beat("node-1")
+        (spec,) = [spec for spec in grader.dispatch() if spec.submission == public_id]
+        with fleet.database.begin() as session:
+            row = service.node(session, "node-1")
+            service.claim(session, grader.settings, token=spec.token, node=row, worker="w", now=grader.now)
+        grader.wait(grader.settings.lease_seconds - 5)
+        if back:
+            fleet.beat("node-1")
+        grader.wait(6)
+        assert grader.sweep().requeued == 1
+    with fleet.database.begin() as session:
+        found = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
+        service.cancel(session, found, by=found.user, now=grader.now)
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_jobs_that_kill_their_worker_count_and_machines_that_were_switched_off_do_not(
+    grader: Any, fleet: Fleet, other: int, back: bool
+) -> None:
+    _lose(grader, fleet, "ann", None, times=2, back=back)
+    _lose(grader, fleet, "bob", other, times=1, back=back)
+    expected = NodeState.QUARANTINED if back else NodeState.ACTIVE
+    assert fleet.node("node-1").state is expected
+
+
+def test_staff_see_it_and_lift_it_over_http(
+    client: httpx.Client, token: Any, database: Database, grader: Any, fleet: Fleet, other: int
+) -> None:
+    for login, node in (("ann", "node-1"), ("bob", "node-2"), ("ann", "node-2")):
+        fleet.grade(login, node, Verdict.ASSIGNMENT_ERROR, other)
+    grader.sweep()
+    address = "/api/v1/courses/demo/quarantine"
+    staff, student = token("ta"), token("ann", "read", "submit")
+    assert client.get(address, headers=student).status_code == 403
+    (item,) = client.get(address, headers=staff).json()["items"]
+    assert item["assignment"] == "kernels/other"
+    assert item["evidence"]["failures"] == 3
+    one = "/api/v1/courses/demo/assignments/kernels/other"
+    assert client.delete(f"{one}/quarantine", headers=student).status_code == 403
+    assert client.delete(f"{one}/quarantine", headers=staff).status_code == 204
+    assert client.get(address, headers=staff).json()["items"] == []
+    answer = client.post(f"{one}/rejudge", headers=student, json={})
+    assert answer.status_code == 403
+    answer = client.post(f"{one}/rejudge", headers=staff, json={"errors_only": True})
+    assert (answer.status_code, answer.json()) == (202, {"submissions": 3})
+    with database.read() as session:
+        audit = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+    done = [(entry.action, entry.actor_id) for entry in audit if entry.subject == "kernels/other"]
+    by = grader.world.ta.id
+    assert done == [("assignment.quarantine", None), ("assignment.lift", by), ("assignment.rejudge", by)]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, Language, Text
-from grader.judge.messages import line
 from grader.messages import text
+from grader.plaintext import line
 
 ENTRY_STEM = "solution"
 SUFFIX: Mapping[Language, str] = {

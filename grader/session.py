@@ -33,7 +33,6 @@ from grader.hardware.profile import Hardware
 from grader.judge import cores, environment, oom, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu.device import Device
-from grader.judge.messages import clean, line, shorten
 from grader.judge.phases import build, hidden, oracle, public, timed
 from grader.judge.phases.context import Context, Ended, Findings
 from grader.judge.prepare import Plan, on_device, prepare
@@ -41,6 +40,7 @@ from grader.judge.progress import Progress
 from grader.judge.sandboxes import Sandboxes
 from grader.judge.supervisor import Supervisor
 from grader.messages import text
+from grader.plaintext import clean, line, shorten
 from grader.sandbox.base import Backend, SandboxError
 
 SEED_BYTES = 16

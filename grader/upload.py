@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from grader.contract import MAX_FILE_BYTES
-from grader.judge.messages import line
 from grader.languages import FilesError
 from grader.messages import text
+from grader.plaintext import line
 
 MAX_ENTRIES = 1000
 """Files, folders and what packers add of their own, in one archive."""

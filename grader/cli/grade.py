@@ -38,9 +38,9 @@ from grader.contract import (
     SourceFile,
     Target,
 )
-from grader.judge.messages import clean
 from grader.languages import FilesError
 from grader.messages import text as sentence
+from grader.plaintext import clean
 
 LOCAL_LEASE_SECONDS = 3600.0
 MOST_BYTES_READ = 64 * MAX_FILE_BYTES

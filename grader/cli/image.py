@@ -8,7 +8,7 @@ from rich.console import Console
 
 from grader.cli import exit_codes
 from grader.cli.language import pick
-from grader.judge.messages import clean
+from grader.plaintext import clean
 
 _LOG_CHARS = 1 << 20
 

@@ -12,9 +12,9 @@ from grader.contract import BuildResult, Language, Text, Verdict
 from grader.judge import compilers
 from grader.judge.client import BUILD_ARENA_BYTES, Client
 from grader.judge.failure import CandidateFailure
-from grader.judge.messages import clean
 from grader.judge.supervisor import Supervisor
 from grader.messages import text
+from grader.plaintext import clean
 from grader.sandbox.base import MIB, Backend, Limits
 
 LOG_CHARS = 65536

@@ -19,8 +19,9 @@ from grader.judge.authored import Watch
 from grader.judge.client import Client
 from grader.judge.correctness import CaseRun
 from grader.judge.failure import AssignmentFault, CandidateFailure
-from grader.judge.messages import MAX_FRAME, clean
+from grader.judge.messages import MAX_FRAME
 from grader.messages import text
+from grader.plaintext import clean
 from grader.task import Case, DialogueTask, Json, Outcome, Raised
 
 if TYPE_CHECKING:

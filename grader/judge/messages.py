@@ -1,23 +1,19 @@
-"""What a candidate may say, as strict models, and the cleaning of all text that came from one."""
+"""What a candidate may say, as strict models."""
 
 import json
 import math
-import re
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from grader.plaintext import TEXT_CHARS, clean
+
 MAX_FRAME = 64 << 10
 """Most bytes of one message, either way."""
-TEXT_CHARS = 16 << 10
 MAX_DEPTH = 70
 """Of the values in a message; the harness refuses answers a little before."""
 MAX_INTEGER = 1 << 63
 """Integers lie strictly between minus this and this: larger ones become neither a float nor a tensor."""
-
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 
 RequestId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FailureKind: TypeAlias = Literal[
@@ -138,33 +134,6 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         return {clean(key, MAX_FRAME): _plain(item, depth + 1) for key, item in value.items()}
     return value
-
-
-def clean(text: str, limit: int = TEXT_CHARS) -> str:
-    """Text that is safe in a log, a terminal and a page: no control characters but tab and newline.
-
-    Terminal escape sequences go as a whole; other unprintable characters and lone surrogates become U+FFFD;
-    what is over `limit` characters loses its middle.
-    """
-    text = _ESCAPE_SEQUENCE.sub("", text.replace("\r\n", "\n"))
-    text = _UNPRINTABLE.sub("\ufffd", _SURROGATE.sub("\ufffd", text))
-    return shorten(text, limit)
-
-
-def line(text: str, limit: int = 200) -> str:
-    """Cleaned text in one line, for names and headings."""
-    return clean(text, limit).replace("\n", "\ufffd").replace("\t", " ")
-
-
-def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters: the middle of a longer text gives way to a note."""
-    if len(text) <= limit:
-        return text
-    note = f"\n[... {len(text) - limit} characters left out ...]\n"
-    if limit <= 2 * len(note):
-        return text[:limit]
-    head = (limit - len(note)) // 2
-    return text[:head] + note + text[len(text) - (limit - len(note) - head) :]
 
 
 def _first_fault(error: ValidationError | RecursionError) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Collection
 
 from grader.contract import Text, Verdict
 from grader.judge.failure import CandidateFailure
-from grader.judge.messages import clean
 from grader.messages import text
+from grader.plaintext import clean
 from grader.sandbox.base import MIB, Exit, Limits, Process, SandboxError, Usage
 
 TICK_SECONDS = 0.05

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from grader.contract import EVENT_TEXT_CHARS, Event, Phase, PhaseTime
-from grader.judge.messages import shorten
+from grader.plaintext import shorten
 
 
 class Progress:

@@ -5,8 +5,8 @@
 def attack():
     import ctypes
 
-    if ctypes.CDLL(None).syscall(103, 3, ctypes.create_string_buffer(64), 64) > 0:
-        print("harm: read the kernel's log", flush=True)
+    if ctypes.CDLL(None).syscall(103, 10, None, 0) > 0:
+        print("harm: may read the kernel's log", flush=True)
 
 
 def solve(x, y):

@@ -1,5 +1,5 @@
-# A grading node: judge, sandbox, compiler. Run it privileged (see docker-compose.yml): it makes cgroups, namespaces
-# and users for what students hand in. For GPUs, give a base with CUDA and its constraints:
+# A grading node: judge, sandbox, compiler. It makes cgroups, namespaces and users for what students hand in: see
+# docker-compose.yml for the rights that this takes. For GPUs, give a base with CUDA and its constraints:
 #   --build-arg BASE=... --build-arg CONSTRAINTS=constraints/cuda.txt
 # The constraints for a CPU need a registry that has CPU builds of torch (--build-arg PIP_EXTRA_INDEX_URL=...); from
 # another one, the second file is taken by itself: larger, as it brings CUDA's libraries along.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from grader.assignment import Assignment
 from grader.check import priced
-from grader.check.finding import Finding, fails, holds, warning
+from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.slots import filled
 from grader.manifest import Manifest
 from grader.task import DialogueTask, FunctionTask, Params, Slot, Tensor, inputs, outputs
@@ -36,8 +36,13 @@ def check(assignment: Assignment, manifest: Manifest, hardware: str) -> list[Fin
     for name, part in assignment.parts().items():
         if isinstance(part, FunctionTask):
             cases = _params(assignment, name, hardware)
-            findings += _independent(name, part, cases)
-            findings += _bytes(name, part, cases)
+            independent = _independent(name, part, cases)
+            # One that is the other cannot be called as the other.
+            findings += (
+                [independent]
+                if independent.state is State.FAILS
+                else [independent, *_bytes(name, part, cases)]
+            )
         elif isinstance(part, DialogueTask) and _is_priced(assignment, name):
             findings += priced.bound(name, part)
     return [*findings, *_short(manifest)]
@@ -55,18 +60,16 @@ def _is_priced(assignment: Assignment, part: str) -> bool:
     return any(case.part == part and case.role == "timed" for case in assignment.spec.cases)
 
 
-def _independent(name: str, task: FunctionTask, cases: Sequence[Params]) -> Iterator[Finding]:
+def _independent(name: str, task: FunctionTask, cases: Sequence[Params]) -> Finding:
     """Cost and oracle must be written apart: an error in one must not hide in the other."""
     subject = f"cost of {name}"
     oracle, cost = _code(task.oracle), _code(task.cost)
     functions: tuple[object, object] = (task.cost, task.oracle)
     if functions[0] is functions[1] or (oracle is not None and oracle is cost):
-        yield fails(subject, "cost and oracle are one function")
-        return
+        return fails(subject, "cost and oracle are one function")
     if any(oracle in _runs(task.cost, params) for params in cases):
-        yield fails(subject, f"it calls the oracle ({getattr(task.oracle, '__name__', 'oracle')})")
-        return
-    yield holds(subject, "is not the oracle and does not call it")
+        return fails(subject, f"it calls the oracle ({getattr(task.oracle, '__name__', 'oracle')})")
+    return holds(subject, "is not the oracle and does not call it")
 
 
 def _code(function: object) -> CodeType | None:

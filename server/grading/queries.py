@@ -157,12 +157,11 @@ def jobs_of_workers(session: Session) -> dict[int, Attempt]:
     rows = session.scalars(
         select(Attempt)
         .options(joinedload(Attempt.submission))
-        .where(
-            one_of(Attempt.state, OPEN), Attempt.state == AttemptState.RUNNING, Attempt.worker_id.is_not(None)
-        )
-        .order_by(Attempt.id)
+        .where(one_of(Attempt.state, OPEN), Attempt.state == AttemptState.RUNNING)
     )
-    return {row.worker_id: row for row in rows if row.worker_id is not None}
+    # Sorted and sifted here: SQLite would walk along a whole index to do it.
+    latest = sorted(rows, key=lambda row: row.id)
+    return {row.worker_id: row for row in latest if row.worker_id is not None}
 
 
 def failures(

@@ -15,6 +15,8 @@ from server.submissions import service as submissions
 MANY = 30_000
 STUDENTS = 300
 LARGE = ("submissions", "attempts")
+SMALL = ("ix_submissions_waiting", "ix_submissions_active", "uq_attempts_open")
+"""Indexes of what is under way alone: to walk along one of them is not to read the table."""
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def _whole_reads(database: Database, statements: list[tuple[str, Any]]) -> list[
                 table = words[3 if postgres else 1] if whole else ""
                 # SQLite also calls a walk along an index a scan; on these tables that is the whole index.
                 alias_of = table if postgres else _named(statement, table)
-                if whole and alias_of in LARGE and "USING COVERING INDEX ix_submissions_waiting" not in step:
+                if whole and alias_of in LARGE and not any(name in step for name in SMALL):
                     found.append(f"{step}\n{statement}")
     return found
 

@@ -3,6 +3,7 @@
 import ast
 import io
 import re
+import shutil
 import sys
 import tokenize
 from collections.abc import Iterable, Mapping
@@ -81,6 +82,11 @@ def detect(
     if language is Language.PYTHON and any(imports_triton(data, parsed=parsed) for data in python):
         language = Language.TRITON
     return language, name
+
+
+def cpp_compiler() -> str | None:
+    """Where this machine's C++ compiler is; without one, C++ is not graded on its CPU."""
+    return shutil.which("g++")
 
 
 def imports_triton(source: bytes, *, parsed: bool = True) -> bool:

@@ -8,7 +8,6 @@ judge is, over memory that no cache holds any more.
 import ctypes
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from grader.languages import cpp_compiler
 
 if TYPE_CHECKING:
     import torch
@@ -198,7 +199,7 @@ def _fma(native: ctypes.CDLL) -> Step:
 
 def build(folder: Path) -> Path | None:
     """Compile the kernels in C++ into that folder; None without g++. Raises CalledProcessError."""
-    compiler = shutil.which("g++")
+    compiler = cpp_compiler()
     if compiler is None:
         return None
     source = Path(__file__).with_name("ceilings.cpp")

@@ -18,7 +18,7 @@ from server.db.migrate import upgrade
 from server.db.session import Database
 from server.demo import tables
 from server.demo.course import ADMIN, ASSISTANT, COURSE, seed
-from server.demo.entrants import Entry, entries
+from server.demo.entrants import Entry, entries, gradable
 from server.demo.student import Student, Submitted
 from server.demo.student import board as board_of
 from server.embedded import EmbeddedError, sole_owner
@@ -35,7 +35,7 @@ WIDTH = 120
 
 
 def run(*, port: int | None, ended: Callable[[], bool]) -> int:
-    """Run the demo; 0 if every verdict is of the class that `reference/` names.
+    """Run the demo; 0 if every verdict is the one that `reference/` names. Without g++, C++ is left out.
 
     The server's state lives in $SOLMARK_HOME/server (without that variable ./var/server), which one process
     at a time holds (HomeTakenError); the calibration goes where `solmark` looks for it. DEMO_EXIT=1 stops
@@ -65,8 +65,9 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
     assignments = publishing.folders(Path("assignments"))
     names = [f"{path.parent.name}/{path.name}" for path in assignments]
     wrong = os.environ.get("DEMO_WRONG") or str(WRONG)
-    submissions = entries(Path("reference"), names, None if wrong == "all" else int(wrong))
-    there = len(entries(Path("reference"), names))
+    chosen = entries(Path("reference"), names, None if wrong == "all" else int(wrong))
+    more = len(entries(Path("reference"), names)) - len(chosen)
+    submissions, left_out = gradable(chosen)
     students = list(dict.fromkeys(entry.student for entry in submissions))
     passwords = _prepare(settings, students, assignments, console, ended)
     if ended():
@@ -74,8 +75,10 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
     console.print("Starting broker, web server, tasks and worker ...")
     with site.running(settings, host="127.0.0.1", port=port) as running:
         console.print(f"Solmark at {running.url}: grading {len(submissions)} submissions")
-        if len(submissions) < there:
-            console.print(f"({there - len(submissions)} more wrong solutions with DEMO_WRONG=all)")
+        if more:
+            console.print(f"({more} more wrong solutions with DEMO_WRONG=all)")
+        if left_out:
+            console.print(f"({len(left_out)} in C++ are {tables.NO_COMPILER})", highlight=False)
         with ExitStack() as stack:
             people = {
                 login: stack.enter_context(Student(running.url, login, passwords[login]))
@@ -91,7 +94,7 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
             submitted = _grade(submissions, people, staff, running, console, ended)
         if ended():
             return INTERRUPTED
-        console.print(tables.progress(submitted))
+        console.print(tables.progress(submitted, left_out))
         for name in names:
             console.print(tables.board(board_of(running.url, name), hardware, submitted), highlight=False)
         if count := tables.unsettled(submitted):
@@ -102,7 +105,7 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
             )
         console.print(tables.logins(passwords, students))
         console.print(f"All passwords: {settings.server_home / 'demo.json'}", soft_wrap=True, highlight=False)
-        code = _judge(submitted, console)
+        code = _judge(submitted, left_out, console)
         if os.environ.get("DEMO_EXIT") != "1" and not ended():
             console.print(f"Solmark at {running.url}/ (Ctrl-C to stop)")
             running.wait(ended)
@@ -205,7 +208,7 @@ def _sleep(seconds: float, ended: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def _judge(submitted: list[Submitted], console: Console) -> int:
+def _judge(submitted: list[Submitted], left_out: list[Entry], console: Console) -> int:
     """Say what came out other than `reference/` names."""
     other = [one for one in submitted if not one.as_expected]
     for one in other:
@@ -215,5 +218,5 @@ def _judge(submitted: list[Submitted], console: Console) -> int:
             highlight=False,
             soft_wrap=True,
         )
-    console.print(tables.summary(submitted), highlight=False)
+    console.print(tables.summary(submitted, left_out), highlight=False)
     return 1 if other else 0

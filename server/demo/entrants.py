@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.contract import Verdict
+from grader.contract import Language, Verdict
+from grader.languages import SUFFIX, cpp_compiler
 
 HEADER_LINES = 10
 SUFFIXES = (".py", ".cpp")
@@ -35,6 +36,11 @@ class Entry:
     student: str
     """Login."""
 
+    @property
+    def is_cpp(self) -> bool:
+        """Whether C++ must be compiled to grade it."""
+        return any(name.endswith(SUFFIX[Language.CPP]) for name in self.files)
+
 
 def entries(reference: Path, assignments: Sequence[str], wrong: int | None = None) -> list[Entry]:
     """Solutions of the assignments; the n-th of each is submitted by the n-th student.
@@ -46,6 +52,15 @@ def entries(reference: Path, assignments: Sequence[str], wrong: int | None = Non
         for name in assignments
         for number, path in enumerate(_solutions(reference / name, wrong))
     ]
+
+
+def gradable(found: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Those that this machine can grade, and those that it cannot: C++ where there is no g++."""
+    compiles = cpp_compiler() is not None
+    return (
+        [entry for entry in found if compiles or not entry.is_cpp],
+        [entry for entry in found if not compiles and entry.is_cpp],
+    )
 
 
 def login(number: int) -> str:

@@ -23,7 +23,7 @@ class Submitted:
         self.seconds = 0.0
         """From submission to the end."""
         self.as_expected = False
-        """Whether it is final with a verdict of the class that `reference/` names.
+        """Whether it is final with the verdict that `reference/` names.
 
         A noisy machine may keep the time of a right solution from settling: then its tests decide.
         """
@@ -55,7 +55,7 @@ class Submitted:
         verdict = Verdict(self.found["verdict"])
         if verdict is Verdict.UNSTABLE_TIMING and self.entry.expected is Verdict.ACCEPTED:
             return self._tests_passed()
-        return verdict.failure_class is self.entry.expected.failure_class
+        return verdict is self.entry.expected
 
     def _tests_passed(self) -> bool:
         report = self.report()

@@ -8,11 +8,15 @@ from rich.table import Table
 
 from grader.contract import Verdict
 from server.demo.course import ADMIN, ASSISTANT
+from server.demo.entrants import Entry
 from server.demo.student import Submitted
 
+NO_COMPILER = "not graded: no g++"
+"""What the table says of C++ on a machine that cannot compile it."""
 
-def progress(submitted: Sequence[Submitted]) -> Table:
-    """All submissions with what is known of them, in the order of submission."""
+
+def progress(submitted: Sequence[Submitted], left_out: Sequence[Entry] = ()) -> Table:
+    """All submissions with what is known of them, in the order of submission; then what was not submitted."""
     done = sum(one.final for one in submitted)
     table = Table(title=f"{done} of {len(submitted)} submissions graded", title_justify="left")
     for column in (
@@ -29,18 +33,26 @@ def progress(submitted: Sequence[Submitted]) -> Table:
         )
     for one in submitted:
         table.add_row(*row(one))
+    for entry in left_out:
+        table.add_row(
+            entry.assignment,
+            escape(file_name(entry)),
+            entry.student,
+            f"[yellow]{NO_COMPILER}[/]",
+            entry.expected.value,
+        )
     return table
 
 
-def file_name(one: Submitted) -> str:
+def file_name(entry: Entry) -> str:
     """Its file's name below the assignment's folder of `reference/`."""
-    path = one.entry.path
+    path = entry.path
     return f"wrong/{path.name}" if path.parent.name == "wrong" else path.name
 
 
 def row(one: Submitted) -> tuple[str, ...]:
     """The cells of one submission."""
-    name = file_name(one)
+    name = file_name(one.entry)
     verdict = one.found["verdict"] or one.found["state"]
     if one.final:
         style = "green" if one.as_expected else "bold red"
@@ -70,7 +82,7 @@ def news(submitted: Sequence[Submitted], told: MutableMapping[str, str]) -> Iter
             done += 1
             yield f"{done} of {len(submitted)}  " + "  ".join(cell for cell in row(one) if cell)
         else:
-            yield f"grading  {one.entry.assignment}  {escape(file_name(one))}  {one.entry.student}"
+            yield f"grading  {one.entry.assignment}  {escape(file_name(one.entry))}  {one.entry.student}"
 
 
 def board(found: Mapping[str, Any], hardware: str, submitted: Sequence[Submitted]) -> Table | str:
@@ -100,15 +112,16 @@ def unsettled(submitted: Sequence[Submitted]) -> int:
     )
 
 
-def summary(submitted: Sequence[Submitted]) -> str:
-    """How many verdicts are as expected, and how many of those had to be forgiven."""
+def summary(submitted: Sequence[Submitted], left_out: Sequence[Entry] = ()) -> str:
+    """How many verdicts are as expected, how many of those had to be forgiven, and what was not graded."""
     right = sum(one.as_expected for one in submitted)
     forgiven = unsettled([one for one in submitted if one.as_expected])
     text = f"{'All' if right == len(submitted) else f'{right} of'} {len(submitted)} verdicts are as expected"
+    rest = f" {len(left_out)} in C++ are {NO_COMPILER}." if left_out else ""
     if not forgiven:
-        return f"{text}, none with an unstable timing forgiven."
+        return f"{text}, none with an unstable timing forgiven.{rest}"
     why = "unstable_timing where accepted is named, with every test passed"
-    return f"{text}, {forgiven} of them forgiven: {why}."
+    return f"{text}, {forgiven} of them forgiven: {why}.{rest}"
 
 
 def _why_empty(assignment: str, submitted: Sequence[Submitted]) -> str:

@@ -1,14 +1,16 @@
 """What the demo says while it grades, and what it says of an empty board."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from rich.console import Console
 
 from grader.contract import Verdict
 from server.demo import tables
-from server.demo.entrants import Entry
+from server.demo.entrants import Entry, entries, gradable
 from server.demo.student import Student, Submitted
 
 ASSIGNMENT = "kernels/double"
@@ -63,6 +65,35 @@ def test_the_end_says_how_many_unstable_timings_were_forgiven() -> None:
     )
     noisy.as_expected = False
     assert tables.summary([right, noisy, wrong]).startswith("2 of 3 verdicts are as expected, none with")
+
+
+def test_without_a_compiler_the_rows_in_cpp_say_so_and_do_not_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / ASSIGNMENT
+    (folder / "wrong").mkdir(parents=True)
+    for name, verdict in (
+        ("solution.py", "accepted"),
+        ("solution.cpp", "accepted"),
+        ("wrong/a.cpp", "wrong_answer"),
+    ):
+        (folder / name).write_text(f"# // solmark: verdict={verdict}\n")
+    everything = entries(tmp_path, [ASSIGNMENT])
+    assert gradable(everything) == (everything, [])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    chosen, left_out = gradable(everything)
+    assert [entry.path.name for entry in chosen] == ["solution.py"]
+    one = submitted("1")
+    one.learn(found("1", "done", "accepted"))
+    console = Console(width=160, file=io.StringIO(), record=True)
+    console.print(tables.progress([one], left_out))
+    lines = [line for line in console.export_text().splitlines() if ".cpp" in line]
+    assert len(lines) == 2
+    assert all("not graded: no g++" in line for line in lines)
+    assert tables.summary([one], left_out) == (
+        "All 1 verdicts are as expected, none with an unstable timing forgiven. "
+        "2 in C++ are not graded: no g++."
+    )
 
 
 def test_its_own_are_found_behind_what_others_submit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Brings the whole of docker-compose.yml up on this machine, hands one solution in over HTTP, and takes all down again.
-# It needs root, docker, debootstrap, and `make venv` (which brings Compose along). No image registry: the base is made of
-# Debian's packages, and PostgreSQL and Redis of the same stand in for their images.
+# It needs root, docker.io, debootstrap, and `make venv` (which brings Compose along). No image registry: the base is made
+# of Debian's packages, and PostgreSQL and Redis of the same stand in for their images.
 #   docker/rehearse.sh [PORT]        exit 0 only if the solution gets the verdict that it names
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,19 +30,6 @@ say() { echo "rehearsal: $*"; }
 server() { compose run --rm -T web solmark-server "$@"; }
 
 build() { docker build "$@" >/dev/null 2>"$work/log" || { cat "$work/log"; return 1; }; }
-
-base() {  # Debian with Python, and whatever this machine's pip needs to reach its packages.
-    debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates bookworm "$work/base" >"$work/log"
-    cp /etc/ssl/certs/ca-certificates.crt "$work/base/etc/ssl/certs/"
-    .venv/bin/pip config list | sed -n "s/^global\.\([a-z-]*\)='\(.*\)'$/\1 = \2/p" |
-        sed '1i [global]' >"$work/base/etc/pip.conf"
-    local folder
-    for folder in $(.venv/bin/pip config get global.find-links 2>/dev/null); do
-        if [[ -d $folder ]]; then mkdir -p "$work/base/$folder" && cp -r "$folder/." "$work/base/$folder"; fi
-    done
-    tar -C "$work/base" -c . | docker import - "$BASE_IMAGE" >/dev/null
-    rm -rf "$work/base"
-}
 
 stand_ins() {
     build -q --network host -t "$POSTGRES_IMAGE" - <<EOF
@@ -75,8 +62,9 @@ images() {  # Compose would start each build in a network of its own, from which
         --build-arg EXTRAS=server,worker -t solmark-publish .
 }
 
-docker image inspect "$BASE_IMAGE" >/dev/null 2>&1 || { say "making $BASE_IMAGE"; base; }
+docker/engine.sh
 say "building"
+docker/base.sh "$BASE_IMAGE"
 stand_ins
 images
 

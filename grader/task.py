@@ -274,8 +274,8 @@ class DialogueTask:
     message_seconds: float = 5.0
     episode_seconds: float = 30.0
     brute_force: Callable[[int], Outcome] | None = None
-    """(seed) -> the best possible outcome of a tiny drawn question, found by trying every answer, with the bound
-    that an episode would give: `solmark check` holds the bound of priced cases against it."""
+    """(seed) -> the best possible outcome of a tiny drawn question, found by trying every answer, with the
+    bound that an episode would give: `solmark check` holds the bound of priced cases against it."""
     kind: Literal["dialogue"] = "dialogue"
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
-from grader.judge import allocator
+from grader import allocator
 from grader.judge.cores import Cores
 
 MOST = 8

@@ -12,7 +12,8 @@ Open = Callable[..., Page]
 def _addresses(site: Any, seed: Any) -> list[str]:
     return [
         "/courses", "/courses/demo", "/courses/demo/submissions", "/courses/demo/scores", seed.ADDRESS,
-        f"{seed.ADDRESS}/board", "/account", "/staff/queue", *(f"/submissions/{found}" for found in site.submissions.values()),
+        f"{seed.ADDRESS}/board", "/account", "/staff/queue",
+        *(f"/submissions/{found}" for found in site.submissions.values()),
     ]  # fmt: skip
 
 

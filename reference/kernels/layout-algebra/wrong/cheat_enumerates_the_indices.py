@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def coalesce(layout):
     for index in range(layouts.size(layout)):
         for extent, _ in layouts.pairs(layout):

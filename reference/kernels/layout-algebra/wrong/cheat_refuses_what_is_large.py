@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def compose(outer, inner):
     if layouts.size(outer) > 4096:
         raise ValueError("too large")

@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def coalesce(layout):
     result = []
     for extent, stride in layouts.pairs(layout):

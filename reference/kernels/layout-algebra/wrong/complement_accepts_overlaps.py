@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def complement(layout, target):
     result, reached = [], 1
     modes = [(extent, stride) for extent, stride in layouts.pairs(layout) if extent > 1]

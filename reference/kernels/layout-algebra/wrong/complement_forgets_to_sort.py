@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def complement(layout, target):
     result, reached = [], 1
     for extent, stride in layouts.pairs(layout):

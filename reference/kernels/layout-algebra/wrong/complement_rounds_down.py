@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def complement(layout, target):
     top = max([1, *(extent * stride for extent, stride in layouts.pairs(layout) if extent > 1)])
     return layouts.complement(layout, max(top, target // top * top))

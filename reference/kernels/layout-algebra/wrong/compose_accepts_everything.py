@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def compose(outer, inner):
     try:
         return layouts.compose(outer, inner)

@@ -4,5 +4,6 @@
 import layouts
 from layouts import *
 
+
 def compose(outer, inner):
     return layouts.coalesce(layouts.compose(outer, inner))

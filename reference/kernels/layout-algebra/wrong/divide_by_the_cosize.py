@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def logical_divide(layout, tile):
     rest = layouts.complement(tile, layouts.cosize(layout))
     return layouts.compose(layout, ((tile[0], rest[0]), (tile[1], rest[1])))

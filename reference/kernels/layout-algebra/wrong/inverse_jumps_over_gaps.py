@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def right_inverse(layout):
     result, reached, places, position = [], 1, [], 1
     for extent, stride in layouts.pairs(layout):

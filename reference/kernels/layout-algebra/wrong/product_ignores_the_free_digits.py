@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def logical_product(tile, places):
     layouts.complement(tile, 1)  # Raises where there is none.
     again = layouts.compose((layouts.cosize(places), layouts.cosize(tile)), places)

@@ -4,6 +4,7 @@
 import layouts
 from layouts import *
 
+
 def logical_product(tile, places):
     free = layouts.complement(tile, layouts.size(tile) * layouts.cosize(places))
     again = layouts.compose(places, free)

@@ -4,5 +4,6 @@
 import layouts
 from layouts import *
 
+
 def coalesce(layout):
     return [sum(pair) for pair in layouts.pairs(layout)]

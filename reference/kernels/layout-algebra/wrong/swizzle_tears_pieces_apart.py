@@ -4,5 +4,6 @@
 import layouts
 from layouts import *
 
+
 def pick_swizzle(rows, pitch, accesses):
     return 3, 2, 5

@@ -101,7 +101,7 @@ def of_broker(broker: "redis.Redis", hardware: Iterable[str]) -> list[Metric]:
     )
     waits = HistogramMetricFamily(
         f"{PREFIX}wait_seconds",
-        "Seconds from entering the queue to the begin of grading, of what was graded at the first attempt.",
+        "Seconds from entering the queue to the begin of grading, of what no failed attempt came before.",
         labels=["hardware"],
     )
     phases = HistogramMetricFamily(

@@ -333,7 +333,7 @@ def test_any_order_of_events(database: Database, grader: Any, submit: Callable[.
     run_state_machine_as_test(
         lambda: Life(database, grader, submit),  # type: ignore[arg-type]
         settings=settings(
-            max_examples=int(os.environ.get("LIFE_EXAMPLES", "8")),
+            max_examples=int(os.environ.get("LIFE_EXAMPLES", "6")),
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,14 @@ def eventually(condition: Callable[[], Any], what: str = "") -> Any:
 class Stage:
     """The site: web server in a thread, broker, tasks and workers as processes, and a student's client."""
 
-    def __init__(self, folder: Path, database_url: str, bundle: Bundle, supervisor: Supervisor) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database_url: str,
+        bundle: Bundle,
+        supervisor: Supervisor,
+        seconds: Mapping[str, Any] = SECONDS,
+    ) -> None:
         self.folder = folder
         self.supervisor = supervisor
         self.broker_url = start_broker(supervisor, folder)
@@ -64,7 +71,7 @@ class Stage:
             secret_key="0123456789abcdef0123456789abcdef",
             argon2_memory_kib=8,
             argon2_time=1,
-            **SECONDS,
+            **seconds,
         )
         self.queue: Celery = celery_app(self.broker_url)
         self.database = Database(database_url, publish=publisher(self.queue))
@@ -83,7 +90,7 @@ class Stage:
             "SOLMARK_BROKER_URL": self.broker_url,
             "SOLMARK_DATABASE_URL": database_url,
             "SOLMARK_SERVER_HOME": str(folder),
-            **{f"SOLMARK_{name.upper()}": str(value) for name, value in SECONDS.items()},
+            **{f"SOLMARK_{name.upper()}": str(value) for name, value in seconds.items()},
         }
         command = [sys.executable, "-m", "server.cli", "tasks", "--beat"]
         self.tasks = supervisor.start("tasks", command, environment=environment)
@@ -190,9 +197,11 @@ def _eventually() -> Callable[..., Any]:
 
 
 @contextmanager
-def _opened(folder: Path, database_url: str, bundle: Bundle) -> Iterator[Stage]:
+def _opened(
+    folder: Path, database_url: str, bundle: Bundle, seconds: Mapping[str, Any] = SECONDS
+) -> Iterator[Stage]:
     with Supervisor(folder) as supervisor:
-        stage = Stage(folder, database_url, bundle, supervisor)
+        stage = Stage(folder, database_url, bundle, supervisor, seconds)
         try:
             yield stage
         finally:
@@ -207,6 +216,16 @@ def stage(tmp_path_factory: pytest.TempPathFactory, bundle: Bundle) -> Iterator[
     upgrade(url)
     with _opened(folder, url, bundle) as opened:
         opened.worker("first")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def patient_stage(tmp_path_factory: pytest.TempPathFactory, bundle: Bundle) -> Iterator[Stage]:
+    """The same without a worker, with leases that outlast a machine that stands still for a while."""
+    folder = tmp_path_factory.mktemp("patient")
+    url = f"sqlite:///{folder / 'solmark.db'}"
+    upgrade(url)
+    with _opened(folder, url, bundle, {**SECONDS, "lease_seconds": 60.0}) as opened:
         yield opened
 
 

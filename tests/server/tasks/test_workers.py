@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 DEAF = Path(__file__).parent / "deaf_worker.py"
 
 
-@pytest.fixture(autouse=True)
-def _no_worker_is_left(stage: "Stage") -> Iterator[None]:
+@pytest.fixture
+def stage(patient_stage: "Stage") -> Iterator["Stage"]:
     """Each test starts its own workers."""
-    stage.kill_workers()
-    yield
-    stage.kill_workers()
+    yield patient_stage
+    patient_stage.kill_workers()
 
 
 def _attempts(stage: "Stage", submission: str) -> list[str]:

@@ -27,7 +27,7 @@ finish() {
 trap finish EXIT
 
 say() { echo "rehearsal: $*"; }
-server() { compose run --rm -T web solmark-server "$@"; }
+server() { compose run --rm -T --no-deps web solmark-server "$@"; }
 
 build() { docker build "$@" >/dev/null 2>"$work/log" || { cat "$work/log"; return 1; }; }
 
@@ -74,7 +74,7 @@ compose up -d --no-build tasks beat
 server create-admin ada --generate | sed 's/: .*/: (password)/'
 server create-course systems --title "Systems" --title-zh "系统" --as ada
 password=$(server enrol bob --create --course systems --as ada | sed -n 's/^bob: //p')
-compose run --rm -T publish solmark-server publish kernels/add-rmsnorm --course systems --as ada
+compose run --rm -T --no-deps publish solmark-server publish kernels/add-rmsnorm --course systems --as ada
 SOLMARK_NODE_TOKEN=$(server add-node node-1)
 export SOLMARK_NODE_TOKEN
 

@@ -16,7 +16,7 @@ if [[ -n ${SANDBOX_PACKAGES:-} ]]; then packages=(--build-arg "PACKAGES=$SANDBOX
 build() {  # NAME FILE [ARGUMENTS]
     local name=$1 file=$2 log
     shift 2
-    if ! log=$(docker build -q --network "${BUILD_NETWORK:-host}" -f "docker/$file" --build-arg "BASE=$base" \
+    if ! log=$(docker build -q --force-rm --network "${BUILD_NETWORK:-host}" -f "docker/$file" --build-arg "BASE=$base" \
         -t "$name:$tag" "$@" . 2>&1); then
         echo "$file does not build:" >&2
         tail -40 <<<"$log" >&2

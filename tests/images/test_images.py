@@ -198,7 +198,7 @@ def test_the_cuda_image_is_built_up_to_its_compiler(images: str) -> None:
     image = engine.connect().image(f"solmark-sandbox-cuda-environment:{images}")
     assert image is not None
     assert image.labels["solmark.python"] == "/opt/candidate/bin/python"
-    build = ["docker", "build", "--network", "host", "--file", "docker/sandbox/cuda.Dockerfile"]
+    build = ["docker", "build", "--force-rm", "--network", "host", "--file", "docker/sandbox/cuda.Dockerfile"]
     arguments = ["--build-arg", "BASE=solmark-base", "--build-arg", "PACKAGES=numpy", "."]
     environment: dict[str, Any] = {"DOCKER_BUILDKIT": "0", "PATH": "/usr/local/bin:/usr/bin:/bin"}
     done = subprocess.run(

@@ -9,7 +9,7 @@ import base64
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -35,6 +35,9 @@ INSIDE = "/solmark/candidate"
 HARNESS = Path(__file__).parents[1] / "candidate"
 START_SECONDS = 90.0
 """To start the harness and import torch, on a machine that is busy with other things."""
+START_CPU_SECONDS = 10.0
+"""Processor time that starting may take. The kernel counts it with the student's where it ends a process by
+itself, as it must should nobody watch; the judge's own count begins when the harness is ready."""
 LOAD_SECONDS = 20.0
 BIND_SECONDS = 20.0
 CHUNK = 32 << 10
@@ -142,7 +145,7 @@ class Client:
                     read_only={INSIDE: HARNESS},
                     cpus=cpus,
                 ),
-                limits,
+                replace(limits, cpu_seconds=limits.cpu_seconds + START_CPU_SECONDS),
             )
         except BaseException:
             pipes.close()

@@ -4,6 +4,7 @@ Every wait of the judge on a candidate polls `descriptors()` as well and calls `
 A limit that is passed or an end that comes too early is raised as a CandidateFailure with its verdict.
 """
 
+import math
 import os
 import signal
 import time
@@ -50,7 +51,7 @@ class Monitor:
         self._streams = {process.stdout: bytearray(), process.stderr: bytearray()}
         self._open = set(self._streams)
         self._printed = 0
-        self._cpu_at_start = 0.0
+        self._cpu_at_start = math.inf  # Until `begin`, no processor time is the student's.
         self._next_look = 0.0
 
     def descriptors(self) -> Collection[int]:

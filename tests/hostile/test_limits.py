@@ -26,7 +26,7 @@ def take_memory():
 
 def take_processes():
     children = []
-    for _ in range(40):
+    for _ in range(25):  # Libraries give each a thread of theirs.
         child = os.fork()
         if child == 0:
             time.sleep(600)
@@ -72,7 +72,7 @@ import time
 
 def solve(x, y):
     begin = time.process_time()
-    while time.process_time() < begin + 3.4:
+    while time.process_time() < begin + 3.7:
         pass
     y.copy_(2 * x)
 """

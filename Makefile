@@ -34,7 +34,7 @@ demo: venv ## Set up all, grade real submissions, serve the site (DEMO_EXIT=1: s
 	@$(BIN)/solmark-server demo || { code=$$?; test $$code = 130 || exit $$code; }  # 130: stopped by Ctrl-C
 
 .PHONY: test
-test: venv ## Run every test; ends in pytest's summary
+test: venv ## Run the tests (of hostile programs a selection); ends in pytest's summary
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: attacks
@@ -44,6 +44,18 @@ attacks: venv ## Try every cheat of tests/attacks against the judge
 .PHONY: hostile
 hostile: venv ## Run every hostile program of tests/hostile in the sandbox
 	@HOSTILE=all $(BIN)/python -m pytest tests/hostile $(PYTEST_ARGS)
+
+.PHONY: fuzz
+fuzz: venv ## Fuzz the message parser and the unpacker with N examples, drawn anew
+	@FUZZ_EXAMPLES=$(or $(N),20000) $(BIN)/python -m pytest tests/fuzz $(PYTEST_ARGS)
+
+.PHONY: images
+images: venv ## Build every container image, on a base made of Debian's packages
+	@docker/engine.sh && docker/images.sh
+
+.PHONY: chaos
+chaos: venv ## Kill everything while students hand in: N submissions, SEED drawn anew if not given
+	@$(BIN)/python -m tests.chaos --submissions $(or $(N),200) $(if $(SEED),--seed $(SEED))
 
 .PHONY: check
 check: venv ## Hold every assignment against all of its solutions, right and wrong

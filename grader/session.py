@@ -20,6 +20,7 @@ from grader.contract import (
     REPORT_BYTES,
     Event,
     JobSpec,
+    Language,
     Mode,
     Phase,
     Report,
@@ -29,7 +30,7 @@ from grader.contract import (
     Text,
     Verdict,
 )
-from grader.hardware.profile import Hardware
+from grader.hardware.profile import DEFAULT_HARDWARE, Hardware
 from grader.judge import cores, environment, oom, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu.device import Device
@@ -39,6 +40,7 @@ from grader.judge.prepare import Plan, on_device, prepare
 from grader.judge.progress import Progress
 from grader.judge.sandboxes import Sandboxes
 from grader.judge.supervisor import Supervisor
+from grader.languages import FilesError, detect
 from grader.messages import text
 from grader.plaintext import clean, line, shorten
 from grader.sandbox.base import Backend, SandboxError
@@ -225,11 +227,14 @@ class _Session:
         )
 
     def _unranked(self) -> Text | None:
+        found = self._findings.unranked
+        if found is not None and found.code == "no_freezer":
+            return found  # Before any other: docs/decisions/0007-dead-leaders-and-no-freezer.md.
         if not self._backend.isolates:
             return text("no_isolation", sandbox=self._backend.name)
         if self._backend.identity != "own":
             return text("own_user")
-        return self._findings.unranked
+        return found
 
     def _close(self) -> tuple[Verdict, Text] | None:
         """End every sandbox; a verdict if something of one is left."""
@@ -289,9 +294,22 @@ class _Session:
         )
 
     def _replay(self) -> str:
+        job = self._job
         names = " ".join(shlex.quote(line(name, 128)) for name in list(self._files)[:64])
-        command = f"solmark grade {self._job.assignment} {names} --mode test --seed {self._seed.hex()}"
-        return shorten(command, 4096)
+        options = f"--mode test --seed {self._seed.hex()}"
+        if job.target.hardware != DEFAULT_HARDWARE:
+            options += f" --hardware {job.target.hardware}"
+        language = self._plan.language if self._plan else job.language
+        if language is not None and language is not self._detected():
+            options += f" --language {language.value}"
+        return shorten(f"solmark grade {job.assignment} {names} {options}", 4096)
+
+    def _detected(self) -> Language | None:
+        """The language that would be chosen where nobody names one."""
+        try:
+            return detect(self._files)[0]
+        except FilesError:
+            return None
 
 
 def fit(report: Report, limit: int = REPORT_BYTES) -> Report:

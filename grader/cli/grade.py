@@ -38,6 +38,7 @@ from grader.contract import (
     SourceFile,
     Target,
 )
+from grader.hardware.profile import DEFAULT_HARDWARE
 from grader.languages import FilesError
 from grader.messages import text as sentence
 from grader.plaintext import clean
@@ -54,7 +55,7 @@ def command(
         Mode, typer.Option(help="test: correctness only; grade: timing and score too.")
     ] = Mode.GRADE,
     language: Annotated[Language | None, typer.Option(help="Overrides what the suffix says.")] = None,
-    hardware: Annotated[str, typer.Option(help="Hardware class to be scored against.")] = "cpu",
+    hardware: Annotated[str, typer.Option(help="Hardware class to be scored against.")] = DEFAULT_HARDWARE,
     sandbox: Annotated[
         str | None, typer.Option(help="bubblewrap, docker or plain; by default the best here.")
     ] = None,

@@ -1,6 +1,7 @@
 """A Report as tables for the terminal."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -96,18 +97,7 @@ def _mark(result: TestResult | TimedResult, locale: Locale) -> str:
 
 def _show_tests(report: Report, console: Console, locale: Locale) -> None:
     if report.tests:
-        table = Table(title=pick("public tests", "公开测试", locale), title_justify="left")
-        for column in (("case", "用例"), ("shapes", "形状"), ("result", "结果"), ("detail", "细节")):
-            table.add_column(pick(*column, locale), overflow="fold")
-        for test in report.tests:
-            shapes = ", ".join(f"{name} {shape}" for name, shape in list(test.shapes.items())[:3])
-            table.add_row(test.case, escape(shapes), _mark(test, locale), escape(_detail(test, locale)))
-        console.print(table)
-    for test in report.tests:
-        output = test.stdout + test.stderr
-        if output and test.verdict is not Verdict.ACCEPTED:
-            console.rule(f"{test.case}: stdout, stderr")
-            console.print(output, markup=False, highlight=False)
+        _show_cases(pick("public tests", "公开测试", locale), report.tests, console, locale)
     if report.hidden is not None and report.hidden.cases:
         outcome = {
             None: pick("not run", "未运行", locale),
@@ -115,6 +105,41 @@ def _show_tests(report: Report, console: Console, locale: Locale) -> None:
             False: pick("not all passed", "未全部通过", locale),
         }[report.hidden.passed]
         console.print(pick(f"hidden tests: {outcome}", f"隐藏测试：{outcome}", locale))
+    _show_hidden(report, console, locale)
+
+
+def _show_cases(title: str, tests: Sequence[TestResult], console: Console, locale: Locale) -> None:
+    """Tests as a table, then what those that failed have printed."""
+    table = Table(title=title, title_justify="left")
+    for column in (("case", "用例"), ("shapes", "形状"), ("result", "结果"), ("detail", "细节")):
+        table.add_column(pick(*column, locale), overflow="fold")
+    for test in tests:
+        shapes = ", ".join(f"{name} {shape}" for name, shape in list(test.shapes.items())[:3])
+        table.add_row(test.case, escape(shapes), _mark(test, locale), escape(_detail(test, locale)))
+    console.print(table)
+    for test in tests:
+        output = test.stdout + test.stderr
+        if output and test.verdict is not Verdict.ACCEPTED:
+            console.rule(f"{test.case}: stdout, stderr")
+            console.print(output, markup=False, highlight=False)
+
+
+def _show_hidden(report: Report, console: Console, locale: Locale) -> None:
+    """Hidden tests that failed, and how to see them again: for staff, who alone have them in their Report."""
+    hidden = report.staff.hidden if report.staff is not None else ()
+    failed = [test for test in hidden if test.verdict not in (None, Verdict.ACCEPTED)]
+    if report.staff is None or not failed:
+        return
+    _show_cases(pick("hidden tests that failed", "未通过的隐藏测试", locale), failed, console, locale)
+    for test in failed:
+        values = ", ".join(f"{name} = {value!r}" for name, value in test.params.items())
+        console.print(f"{test.case}: {values}", markup=False, highlight=False, soft_wrap=True)
+    lines = (
+        (pick("seed", "种子", locale), report.staff.seed),
+        (pick("to see them again", "复现命令", locale), report.staff.replay),
+    )
+    for label, value in lines:
+        console.print(f"{label}: {value}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _detail(test: TestResult, locale: Locale) -> str:

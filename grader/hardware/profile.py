@@ -22,6 +22,9 @@ Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CPU_CEILING_MARGIN = 1.25
 """A CPU has no datasheet to hold a time against: its ceiling is the best calibration times this."""
 
+DEFAULT_HARDWARE = "cpu"
+"""The class that `solmark grade` scores against unless told otherwise."""
+
 _COMMITTED = Path(__file__).parent
 _CLASS = re.compile(r"^(?P<base>[a-z][a-z0-9_-]*?)(?:x(?P<devices>[1-9][0-9]?))?$")
 

@@ -98,6 +98,80 @@ def test_wrong_usage_says_what_to_change(arguments: tuple[str | Path, ...], hint
     assert "Traceback" not in done.stderr
 
 
+DOUBLE = """
+#include "solmark.h"
+#include <unistd.h>
+extern "C" int solve(const solmark_tensor *t, int, const solmark_scalar *, int, void *) {
+    usleep(2000);
+    const int64_t n = t[0].shape[0] * t[0].shape[1];
+    for (int64_t i = 0; i < n; ++i)
+        ((float *)t[1].data)[i] = n == 7 ? 0 : 2 * ((const float *)t[0].data)[i];
+    return 0;
+}
+"""
+"""Right but for seven elements, which only the hidden case of the last test here has."""
+
+
+@pytest.mark.alone  # Its times must not scatter, and nothing freezes the program here.
+@pytest.mark.timeout(300)
+def test_a_machine_without_a_freezer_grades_and_says_unranked(folder: Path, tmp_path: Path) -> None:
+    toml = folder / "assignment.toml"
+    toml.write_text(
+        toml.read_text("utf-8").replace("rows = 1024, columns = 4096", "rows = 16, columns = 256")
+    )
+    source = tmp_path / "solution.cpp"
+    source.write_text(DOUBLE)
+    program = Path(sys.executable).with_name("solmark")
+    hidden = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
+    command = ["unshare", "--mount", "--", "/bin/sh", "-c", hidden, "sh", program, "grade", folder, source]
+    for options in (["--json"], []):
+        done = subprocess.run(
+            [*map(str, command), *options],
+            cwd=ROOT,
+            env={"PATH": "/usr/sbin:/usr/bin:/bin", "HOME": "/nonexistent", "SOLMARK_LANG": "en"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=140,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        if not options:
+            words = " ".join(done.stdout.split())
+            assert "accepted" in words
+            assert "unranked: Times are shown but not ranked: this machine cannot freeze" in words
+            continue
+        report = read(Report, done.stdout)
+        assert report.verdict is Verdict.ACCEPTED
+        assert [case.measure is not None for case in report.timed] == [True]
+        assert report.score is not None
+        assert report.score.unranked_reason is not None
+        assert (report.score.ranked, report.score.unranked_reason.code) == (False, "no_freezer")
+
+
+def test_a_hidden_failure_is_shown_in_full_to_who_has_the_hidden_cases(folder: Path, tmp_path: Path) -> None:
+    cases = folder / "hidden/cases.toml"
+    drawn = "rows = { range = [1, 300] }, columns = { choice = [7, 64, 1031] }"
+    cases.write_text(cases.read_text("utf-8").replace(drawn, "rows = 1, columns = 7"), "utf-8")
+    source = tmp_path / "solution.cpp"
+    source.write_text(DOUBLE)
+    seed = "5e" * 16
+    arguments = ("grade", folder, source, "--mode", "test", "--seed", seed)
+    done = solmark(*arguments)
+    assert done.returncode == 1, done.stdout + done.stderr
+    for shown in (
+        "hidden tests: not all passed",
+        "y[0, 0]: expected ",
+        "drawn: rows = 1, columns = 7, kind = 'plain'\n",
+        f"seed: {seed}\n",
+        f"solmark grade kernels/scale solution.cpp --mode test --seed {seed}\n",
+    ):
+        assert shown in done.stdout
+    shutil.rmtree(folder / "hidden")  # As in a student's copy.
+    done = solmark(*arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert seed not in done.stdout
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_a_grading_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
     begun = tmp_path / "begun"

@@ -28,8 +28,9 @@ from grader.contract import (
 )
 from grader.hardware import calibrate, profile
 from grader.hardware.profile import Calibration, CoreRates, Hardware, Rates, cpu_model
-from grader.judge import authored, cores, correctness, supervisor
+from grader.judge import authored, cores, correctness, supervisor, timed
 from grader.judge.phases import hidden
+from grader.messages import text
 from grader.sandbox import registry
 from grader.sandbox.base import Backend, SandboxError
 
@@ -298,6 +299,38 @@ def test_a_hidden_failure_is_one_bit_for_the_student_and_all_for_staff(
     assert shown.for_student() == shown
 
 
+def test_a_replay_names_what_the_command_would_not_choose_by_itself(grade: Grade, folder: Path) -> None:
+    path = folder / "assignment.toml"
+    path.write_text(
+        path.read_text("utf-8").replace('languages = ["triton"]', 'languages = ["python"]'), "utf-8"
+    )
+    files = {"solution.py": b"import triton\n" + PYTHON.encode()}
+    base = f"solmark grade kernels/scale solution.py --mode test --seed {SEED.hex()}"
+    for language, target, more in (
+        (None, "cpu", ""),
+        (Language.TRITON, "cpu", ""),
+        (Language.PYTHON, "cpu", " --language python"),
+        (Language.PYTHON, "h200", " --hardware h200 --language python"),
+    ):
+        report = grade(files, language=language, target=Target(hardware=target))
+        assert report.staff is not None
+        assert report.staff.replay == base + more
+
+
+@pytest.mark.parametrize(("found", "said"), [("no_freezer", "no_freezer"), ("one_core", "no_isolation")])
+def test_no_freezer_is_said_before_any_other_reason(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, found: str, said: str
+) -> None:
+    monkeypatch.setattr(timed, "unranked", lambda *_: text(found))
+    plain = registry.choose("plain")
+    files = {"solution.py": PYTHON.encode()}
+    report = grade(files, mode=Mode.GRADE, hardware=_hardware(), backend=plain, once=True)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert report.score is not None
+    assert report.score.unranked_reason is not None
+    assert report.score.unranked_reason.code == said
+
+
 def test_marks_of_the_hidden_phase_are_few() -> None:
     marks = [hidden.mark(seconds / 10) for seconds in range(1, 2000)]
     assert sorted(set(marks)) == [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 192.0, 256.0]
@@ -332,6 +365,53 @@ def test_an_oracle_fails_before_any_code_of_the_submission_runs(grade: Grade, fo
     assert Phase.PUBLIC not in {event.phase for event in events}
 
 
+def test_the_oracle_is_rehearsed_for_each_layout_and_the_largest_timed_case(
+    grade: Grade, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "task.py"
+    tensor = 'Tensor("x", "float32", shape(params), "in")'
+    assert tensor in path.read_text("utf-8")
+    strided = tensor[:-1] + ', strides=(params["columns"] + params.get("pad", 0), 1))'
+    either = f"{strided} if 'pad' in params else {tensor}"
+    path.write_text(path.read_text("utf-8").replace(tensor, either), "utf-8")
+    toml = (folder / "assignment.toml").read_text("utf-8")
+    at = toml.index("[points]")
+    more = "".join(
+        f'[[cases]]\nid = "{name}"\npart = "kernel"\nrole = "{role}"\nparams = {{ {params} }}\n'
+        "tolerance = { y = { worst_row = 1e-6, mean_row = 1e-6, worst_element = 1e-5 } }\n"
+        for name, role, params in (
+            ("again", "test", "rows = 4, columns = 4"),
+            ("cut", "test", "rows = 4, columns = 4, pad = 3"),
+            ("cut-again", "test", "rows = 5, columns = 4, pad = 1"),
+            ("widest", "timed", "rows = 32, columns = 256"),
+        )
+    )
+    (folder / "assignment.toml").write_text(toml[:at] + more + toml[at:], "utf-8")
+    seen: list[tuple[str, bool]] = []
+    rehearse = correctness.rehearse
+
+    def watched(task: Any, case: Any, seed: int, *, watch: Any, compared: bool = True) -> None:
+        seen.append((case.id, compared))
+        rehearse(task, case, seed, watch=watch, compared=compared)
+
+    monkeypatch.setattr(correctness, "rehearse", watched)
+    events: list[Event] = []
+    report = grade({"solution.py": PYTHON.encode()}, mode=Mode.GRADE, hardware=_hardware(), once=True)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert seen == [("tiny", True), ("cut", True), ("widest", False)]
+    seen.clear()
+    path.write_text(
+        path.read_text("utf-8").replace(
+            'return {"y": inputs["x"].double() * 2}',
+            'assert "pad" not in params\n    return {"y": inputs["x"].double() * 2}',
+        ),
+        "utf-8",
+    )
+    report = grade(_cpp("*(volatile int *)8 = 1;"), events=events)
+    assert report.verdict is Verdict.ASSIGNMENT_ERROR
+    assert Phase.PUBLIC not in {event.phase for event in events}
+
+
 def test_a_machine_without_memory_takes_the_candidate_and_never_the_judge(
     folder: Path, grade: Grade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +432,7 @@ def test_a_machine_without_memory_takes_the_candidate_and_never_the_judge(
     report = grade(_cpp(show, "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n"))
     assert report.verdict is Verdict.ACCEPTED, report.message
     assert "oom 1000" in report.tests[0].stdout
-    assert seen == [_least_score()]
+    assert set(seen) == {_least_score()}
     assert score.read_text() == before
 
 

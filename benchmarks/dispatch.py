@@ -27,7 +27,7 @@ from benchmarks.postgres import cluster
 from grader import contract
 from server.db.base import utc_now
 from server.db.migrate import upgrade
-from server.db.models import Node, Worker
+from server.db.models import Attempt, Node, Submission, Worker
 from server.db.session import Database, Job
 from server.grading import service as grading
 from server.settings import Settings
@@ -95,6 +95,7 @@ def main() -> int:
     parser.add_argument("--sizes", nargs="+", type=int, default=[20_000, 100_000, 1_000_000])
     parser.add_argument("--dispatches", type=int, default=300, help="timed at each size")
     parser.add_argument("--append", action="store_true", help="keep the file's other rows of this commit")
+    parser.add_argument("--plans", type=Path, help="write the plans of one dispatch at the last size here")
     options = parser.parse_args()
     rows = []
     for name in options.databases:
@@ -102,6 +103,9 @@ def main() -> int:
             for size in options.sizes:
                 with opened(url.format(name=f"d{size}"), Path(home) / str(size), size) as site:
                     rows.append(row(site, name, size, measure(site, options.dispatches)))
+                    if options.plans and size == options.sizes[-1]:
+                        with options.plans.open("w" if name == options.databases[0] else "a") as file:
+                            file.write(plans(site, f"{name} {_version(site.database)}, {size} submissions"))
     head = results_schema.header(f"python -m benchmarks.dispatch --output {options.output}", device=_cpu())
     if options.append and options.output.exists():
         before = results_schema.read(options.output)
@@ -161,6 +165,33 @@ def measure(site: Site, dispatches: int) -> Times:
         driver.append(round(seconds, 7))
         whole.append(round(total, 7))
     return Times(driver, whole, first, WORKERS + 1)
+
+
+def plans(site: Site, title: str) -> str:
+    """How the database carries out the reading statements of one dispatch, as it explains it itself."""
+    seen: list[tuple[str, Any]] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        seen.append((statement, parameters))
+
+    event.listen(site.database.engine, "before_cursor_execute", note)
+    with site.database.begin() as session:
+        session.execute(update(Submission).where(Submission.state == "dispatched").values(state="done"))
+        session.execute(update(Attempt).where(Attempt.state == "published").values(state="reported"))
+        seen.clear()
+        grading.dispatch(session, site.settings)
+        session.rollback()
+    event.remove(site.database.engine, "before_cursor_execute", note)
+    postgres = site.database.engine.dialect.name == "postgresql"
+    explain = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
+    found = [f"# {title}"]
+    with site.database.read() as session:
+        for statement, parameters in seen:
+            if statement.startswith(("SELECT", "WITH")) and "advisory" not in statement:
+                steps = session.connection().exec_driver_sql(explain + statement, parameters)
+                found += ["", statement.split("FROM")[0].strip()[:100].replace("\n", " ") + " ..."]
+                found += [f"    {step[0] if postgres else step[3]}" for step in steps]
+    return "\n".join(found) + "\n\n"
 
 
 def row(site: Site, name: str, size: int, times: Times) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The committed times of the dispatcher, recounted from their samples: short, however long the history."""
 
 import json
+import re
 import statistics
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "results" / "dispatch.json"
+PLANS = FILE.with_name("dispatch.plans.txt")
 MOST_SECONDS = 0.020
 FLAT = 1.5
 """A table of a million rows may take so much longer than the smallest: the machine is not all ours."""
@@ -44,3 +46,10 @@ def test_a_dispatch_takes_postgresql_less_than_twenty_milliseconds() -> None:
 def test_it_does_not_grow_with_the_table(database: str) -> None:
     medians = {size: statistics.median(row["samples"]["seconds"]) for size, row in rows(database).items()}
     assert medians[max(medians)] < FLAT * medians[min(medians)]
+
+
+def test_the_plans_on_a_million_submissions_read_no_large_table_whole() -> None:
+    text = PLANS.read_text("utf-8")
+    assert re.search(r"^# postgresql [\d.]+.*, 1000000 submissions$", text, re.MULTILINE)
+    assert "ix_submissions_waiting on submissions" in text
+    assert not re.search(r"(Seq Scan on|SCAN) (submissions|attempts)\w*( |$)(?!USING)", text, re.MULTILINE)

@@ -5,7 +5,7 @@
 def attack():
     import time
 
-    time.sleep(7)
+    time.sleep(6)
     print("harm: slept through the limit", flush=True)
 
 

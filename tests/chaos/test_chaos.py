@@ -16,7 +16,7 @@ def test_nothing_is_lost_double_or_stuck(tmp_path: Path) -> None:
     """One seed, drawn anew and printed. `make chaos N=1000` is the same at size."""
     command = [
         *(sys.executable, "-m", "tests.chaos", "--submissions", str(SUBMISSIONS), "--sandboxed", "2"),
-        *("--students", "4", "--workers", "1", "--pause", "0.3", "--keep", str(tmp_path / "logs")),
+        *("--students", "4", "--workers", "1", "--pause", "1.2", "--keep", str(tmp_path / "logs")),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr

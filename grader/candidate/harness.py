@@ -18,9 +18,11 @@ from .native_code import NativeCode
 from .python_code import PythonCode
 
 NATIVE = ("cpp", "cuda")
-FOLDER = "/tmp/submission"  # noqa: S108 (a tmpfs of this sandbox alone)
-ARTIFACT = "/tmp/submission.so"  # noqa: S108
-ADAPTER = "/tmp/solmark_adapter.py"  # noqa: S108
+_TEMPORARY = os.environ["TMPDIR"]
+"""This sandbox's alone: a file system of its own, or at least a folder."""
+FOLDER = f"{_TEMPORARY}/submission"
+ARTIFACT = f"{_TEMPORARY}/submission.so"
+ADAPTER = f"{_TEMPORARY}/solmark_adapter.py"
 
 
 class Harness:

@@ -678,6 +678,14 @@ def test_a_machine_faster_than_its_calibration_accuses_nobody(grade: Grade, slow
     assert slow_once.exists()
 
 
+def test_gradings_without_isolation_share_no_folder(grade: Grade) -> None:
+    plain = registry.choose("plain")
+    for _ in range(2):
+        report = grade(_cpp(), backend=plain)
+        assert report.verdict is Verdict.ACCEPTED, report.message
+    assert not Path("/tmp/submission").exists()
+
+
 @pytest.mark.usefixtures("slow_once")
 def test_what_no_ceiling_explains_is_faster_than_light(grade: Grade, folder: Path) -> None:
     path = folder / "task.py"

@@ -201,7 +201,7 @@ def _spread(*, quick: bool) -> float:
 
     try:
         sessions = QUICK_SESSIONS if quick else spread.SESSIONS
-        return spread.measure(registry.choose(None), sessions)
+        return spread.measure(registry.choose(None), sessions, 0.0 if quick else spread.PAUSE_SECONDS)
     except SandboxError as error:
         raise HardwareError(f"the judge could not time a program of its own: {error}") from error
 

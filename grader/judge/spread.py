@@ -1,10 +1,12 @@
 """How far apart the times of fresh sessions lie: what no interval from within one session can know.
 
-A session's memory lies where it happens to lie, and stays there. So a fixed program of our own, a copy that
-the memory binds, is timed in several fresh sandboxes.
+A session's memory lies where it happens to lie, and stays there; a virtual machine's neighbours change within
+a minute. So a fixed program of our own, a copy that the memory binds, is timed in several fresh sandboxes,
+with pauses between them.
 """
 
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,8 +20,10 @@ from grader.sandbox.base import Backend, SandboxError
 from grader.task import Case, Cost, FunctionTask, Params, Slot, Tensor
 
 SESSIONS = 8
+PAUSE_SECONDS = 5.0
 LARGEST = 0.5
 """What is measured beyond says that the machine was busy, not how sessions differ."""
+_NORMAL_90 = 1.281552
 _ELEMENTS = 1 << 20
 _SLOTS = 16
 
@@ -32,23 +36,32 @@ extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *,
 _PYTHON = b"def solve(x, y):\n    y.copy_(x)\n"
 
 
-def measure(backend: Backend, sessions: int = SESSIONS) -> float:
-    """The cv of the medians of so many sessions, about two seconds each. Raises SandboxError.
+def measure(backend: Backend, sessions: int = SESSIONS, pause: float = 0.0) -> float:
+    """An upper limit of the cv of the medians of sessions, about two seconds each. Raises SandboxError.
 
-    It contains what scatters within a session too: intervals widened by it are a little too wide, never too
-    narrow.
+    So few sessions say little of a cv. The limit is the one-sided 90 % bound for normal medians: the sample's
+    cv times sqrt(k / chi2(0.1, k)), with k = sessions - 1.
     """
     plan = timed.plan(_TASK, _CASE, None)
     plan = replace(plan, slots=plan.slots[:_SLOTS])
     program = OwnCandidate.build(backend, _NATIVE, _PYTHON)
     medians = []
-    for _ in range(sessions):
+    for number in range(sessions):
+        time.sleep(pause if number else 0.0)
         with program.start(plan.arena_bytes) as client:
             result = timed.run(client, plan, overhead=Overhead(), rule=Rule(target=1e9)).result
         if result.verdict is not Verdict.ACCEPTED or result.measure is None:
             raise SandboxError(f"our own copy was not accepted: {result.verdict}")
         medians.append(result.measure.value)
-    return min(LARGEST, statistics.stdev(medians) / statistics.fmean(medians))
+    return min(LARGEST, upper(statistics.stdev(medians) / statistics.fmean(medians), sessions))
+
+
+def upper(cv: float, sessions: int) -> float:
+    """One-sided 90 % limit of a cv found in a sample, with Wilson and Hilferty's chi-squared quantile."""
+    degrees = sessions - 1
+    share = 2 / (9 * degrees)
+    quantile = degrees * (1 - share - _NORMAL_90 * share**0.5) ** 3
+    return float(cv * (degrees / quantile) ** 0.5)
 
 
 def _tensors(_params: Params) -> Sequence[Tensor]:

@@ -9,6 +9,7 @@ from grader.judge import authored, overhead, timed
 from grader.judge.client import Client
 from grader.judge.gpu import ring
 from grader.judge.gpu.device import llc_bytes
+from grader.judge.interval import Rule
 from grader.judge.overhead import Overhead
 from grader.judge.phases import light, priced
 from grader.judge.phases.context import Context, Ended, because
@@ -17,6 +18,10 @@ from grader.task import Case
 
 ONCE_SLOTS = 12
 """Most calls of the one round of a check: enough to see calls that are skipped or answered from memory."""
+SESSION_SECONDS = 9.0
+"""For the rounds of all timed cases of a session on a CPU; what one case does not need the next may take."""
+MEAN_SECONDS = 4.5
+"""A case of a session of more than two gets at least this many on average."""
 CASE_SECONDS = 180.0
 """For one timed case as a whole, fills and audits included; its candidate has shorter limits of its own."""
 
@@ -116,27 +121,40 @@ def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -
     if yardstick is not None and not yardstick.ok:
         context.findings.unranked = text("yardstick")
     unstable: str | None = None
+    left = max(SESSION_SECONDS, MEAN_SECONDS * len(planned))
     with context.sandboxes.still():
         for number, plan in enumerate(planned):
             context.progress.event(Phase.TIMED, case=plan.case.id, done=number, total=len(planned))
-            if _time(context, client, plan, constant) is Verdict.UNSTABLE_TIMING:
+            rule, begin = _rule(context, left, len(planned) - number), time.monotonic()
+            if _time(context, client, plan, constant, rule) is Verdict.UNSTABLE_TIMING:
                 unstable = unstable or plan.case.id
+            left -= time.monotonic() - begin
             if not client.alive:
-                for left in planned[number + 1 :]:
-                    context.findings.timed.append(_not_timed(left.case, text("stale_ceiling")))
+                for other in planned[number + 1 :]:
+                    context.findings.timed.append(_not_timed(other.case, text("stale_ceiling")))
                 break
         if context.sandboxes.device is not None:
             context.findings.reading = context.sandboxes.device.noted()
     return unstable
 
 
-def _time(context: Context, client: Client, plan: timed.Plan, constant: Overhead) -> Verdict:
+def _rule(context: Context, left: float, cases: int) -> Rule | None:
+    """On a CPU, the rule of the next of so many cases that share the seconds left; None for the usual one."""
+    if context.sandboxes.device is not None or context.hardware is None:
+        return None
+    usual = Rule(target=context.hardware.interval_target)
+    return replace(usual, seconds=min(usual.seconds, max(0.0, left) / cases))
+
+
+def _time(
+    context: Context, client: Client, plan: timed.Plan, constant: Overhead, rule: Rule | None
+) -> Verdict:
     case, findings = plan.case, context.findings
     limits = timed.TimeLimits(warm_up=context.plan.call_seconds)
     client.entry = context.plan.entries[case.part]
     with context.watch(f"timed case {case.id}", CASE_SECONDS):
         begin = time.monotonic()
-        timing = timed.run(client, plan, overhead=constant, limits=limits, once=context.once)
+        timing = timed.run(client, plan, overhead=constant, limits=limits, rule=rule, once=context.once)
         seconds = time.monotonic() - begin
     if timing.result.verdict not in (Verdict.ACCEPTED, Verdict.UNSTABLE_TIMING):
         context.note_output(client)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from grader.hardware.profile import Hardware
@@ -16,6 +17,15 @@ from grader.task import Case, FunctionTask
 
 def test_sessions_differ() -> None:
     assert 0 < spread.measure(registry.choose("bubblewrap"), sessions=2) <= spread.LARGEST
+
+
+def test_a_sample_of_sessions_understates_their_spread_one_time_in_ten() -> None:
+    generator = np.random.default_rng(5)
+    for sessions in (4, 8):
+        drawn = 1 + 0.03 * generator.standard_normal((4000, sessions))
+        sample = drawn.std(axis=1, ddof=1) / drawn.mean(axis=1)
+        below = sum(spread.upper(float(cv), sessions) < 0.03 for cv in sample) / len(sample)
+        assert below == pytest.approx(0.1, abs=0.02)
 
 
 def test_a_result_is_widened_by_the_profiles_spread(

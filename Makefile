@@ -42,8 +42,8 @@ attacks: venv ## Try every cheat of tests/attacks against the judge
 	@$(BIN)/python -m pytest tests/attacks $(PYTEST_ARGS)
 
 .PHONY: hostile
-hostile: venv ## Run every hostile program of tests/hostile in the sandbox
-	@HOSTILE=all $(BIN)/python -m pytest tests/hostile $(PYTEST_ARGS)
+hostile: venv ## Run every hostile program in every sandbox here, print a table, write benchmarks/results/hostile.json
+	@$(BIN)/python -m benchmarks.hostile
 
 .PHONY: fuzz
 fuzz: venv ## Fuzz the message parser and the unpacker with N examples, drawn anew
@@ -52,6 +52,10 @@ fuzz: venv ## Fuzz the message parser and the unpacker with N examples, drawn an
 .PHONY: images
 images: venv ## Build every container image, on a base made of Debian's packages
 	@docker/engine.sh && docker/images.sh
+
+.PHONY: rehearse
+rehearse: venv ## Bring up docker-compose.yml for real, hand in a solution, take it down
+	@docker/engine.sh && docker/rehearse.sh
 
 .PHONY: chaos
 chaos: venv ## Kill everything while students hand in: N submissions, SEED drawn anew if not given

@@ -46,13 +46,14 @@ def _zip(**files: bytes) -> bytes:
 def test_hostile_uploads_are_refused_at_the_api_and_the_page(
     client: httpx.Client, token: Headers, tmp_path: Path
 ) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "secret").write_text("secret")
+    outside = tmp_path / "outside"
+    (outside / "folder").mkdir(parents=True)
+    (outside / "secret").write_text("secret")
     login = {"login": "ann", "password": "correct horse battery"}
     assert client.post("/api/v1/login", json=login).status_code == 200
     browser = {"Origin": str(client.base_url), "Accept": "text/html"}
     for path in sorted(PROGRAMS.glob("*.py")):
-        rule, files = _hostile(path, tmp_path)
+        rule, files = _hostile(path, outside)
         answer = client.post(API, files=_parts(files), headers=token("ann"))
         assert answer.status_code == 422, (path.name, answer.text)
         error = answer.json()["error"]
@@ -64,7 +65,7 @@ def test_hostile_uploads_are_refused_at_the_api_and_the_page(
         assert shown.status_code == 422, path.name
         assert 'id="submit"' in shown.text
     assert client.get("/api/v1/courses/demo/submissions", headers=token("ann")).json()["items"] == []
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "secret"]
+    assert sorted(entry.name for entry in outside.iterdir()) == ["folder", "secret"]
 
 
 def test_an_honest_archive_is_taken_as_its_files_at_both_doors(client: httpx.Client, token: Headers) -> None:

@@ -50,8 +50,8 @@ fuzz: venv ## Fuzz the message parser and the unpacker with N examples, drawn an
 	@FUZZ_EXAMPLES=$(or $(N),20000) $(BIN)/python -m pytest tests/fuzz $(PYTEST_ARGS)
 
 .PHONY: images
-images: venv ## Build every container image, on a base made of Debian's packages
-	@docker/engine.sh && docker/images.sh
+images: venv ## Build every container image, on a base made of Debian's packages, and test what each does
+	@docker/engine.sh && docker/images.sh && $(BIN)/python -m pytest docker/tests $(PYTEST_ARGS)
 
 .PHONY: rehearse
 rehearse: venv ## Bring up docker-compose.yml for real, hand in a solution, take it down

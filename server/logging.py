@@ -9,6 +9,7 @@ import structlog
 from starlette.requests import Request
 from starlette.types import Scope
 
+from grader import logs
 from server.settings import Settings
 
 _FIELDS = "solmark_log"
@@ -27,14 +28,6 @@ def noted(scope: Scope) -> Mapping[str, Any]:
 
 def configure(settings: Settings) -> None:
     """Send structlog and the standard loggers to standard error in the form that the settings name."""
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info,
-    ]
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if settings.log_format == "json"
@@ -42,22 +35,6 @@ def configure(settings: Settings) -> None:
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
     )
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
-    root = logging.getLogger()
-    root.handlers = [handler]
-    root.setLevel(settings.log_level)
-    logging.captureWarnings(True)
+    logs.configure(renderer, settings.log_level)
     # The middleware writes one line a request, with its id: uvicorn's own would be a second one.
     logging.getLogger("uvicorn.access").disabled = True

@@ -3,16 +3,15 @@
 PostgreSQL runs as a throw-away cluster of the installed Debian packages; without them the tests fail.
 """
 
-import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import create_engine, text
+
+from benchmarks.postgres import cluster
 
 TEMPLATE = "migrated"
 """Name of the cluster's database that the others are copies of; nobody connects to it."""
@@ -23,50 +22,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
 
 
-def _postgres_programs() -> Path:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
-        pytest.fail("PostgreSQL is missing: apt-get install postgresql", pytrace=False)
-    return found[-1].parent
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """URL of a fresh PostgreSQL cluster on a unix socket; `{name}` stands for a database."""
-    programs = _postgres_programs()
-    # PostgreSQL refuses to run as root.
-    user = "postgres" if os.getuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="solmark-pg-"))
-    if user:
-        shutil.chown(folder, user)
-    data = folder / "data"
-
-    def run(program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [programs / program, *arguments],
-            user=user,
-            group=user,
-            extra_groups=[] if user else None,
-            cwd=folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    try:
-        run("initdb", "-D", str(data), "-U", "solmark", "-A", "trust", "-E", "UTF8", "--no-sync")
-        options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
-        # Its output must not keep our pipe open, so it goes to a file.
-        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
-        try:
-            yield f"postgresql+psycopg://solmark@/{{name}}?host={folder}"
-        finally:
-            run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with cluster("fsync=off", "max_connections=200") as url:
+        yield url
 
 
 def _on_postgres(postgres: str, statement: str) -> None:

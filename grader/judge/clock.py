@@ -169,7 +169,7 @@ class Clock(Sequencer):
             self.ring.fill(calls)
             self.ring.publish(calls)
         with self.step("evict"):
-            self.ring.crew.everywhere(self.evictor.stream)  # Each core has written a part of the slots.
+            self.ring.pool.everywhere(self.evictor.stream)  # Each core has written a part of the slots.
         self.check_still(booked, "between fill and go")
         if self.client.unread():
             raise self.early()

@@ -14,7 +14,7 @@ from grader.fills import SEED_BITS
 from grader.judge import authored, cores, freivalds, poison
 from grader.judge.arena import Arena, same_bits
 from grader.judge.audit import EXACT, Comparison
-from grader.judge.crew import Crew
+from grader.judge.pool import CorePool
 from grader.judge.failure import CandidateFailure
 from grader.judge.layout import SlotLayout
 from grader.messages import text
@@ -32,7 +32,7 @@ class Ring:
 
     def __init__(self, arena: Arena, slots: Sequence[SlotLayout], task: FunctionTask, case: Case) -> None:
         self.slots = tuple(slots)
-        self.crew = Crew(cores.choose())
+        self.pool = CorePool(cores.choose())
         self._arena = arena
         self._task = task
         self._case = case
@@ -56,7 +56,7 @@ class Ring:
             mine, keys = slots[part.start : part.stop], seeds[part.start : part.stop]
             authored.guard("fill", self._case, lambda: self._task.fill(self._case.params, mine, keys))
 
-        self.crew.over(count, fill)
+        self.pool.over(count, fill)
 
     def publish(self, count: int) -> None:
         """Copy the first `count` slots to the arena: inputs, poison and canaries at once."""
@@ -67,7 +67,7 @@ class Ring:
             end = self.slots[part.stop].start if part.stop < count else self.slots[count - 1].end
             self._arena.bytes()[begin:end].copy_(self._image.bytes()[begin:end])
 
-        self.crew.over(count, publish)
+        self.pool.over(count, publish)
 
     def provide(self, count: int) -> None:
         """Fill the first `count` slots and hand them to the candidate at once. Raises AssignmentFault."""
@@ -76,7 +76,7 @@ class Ring:
 
     def check_intact(self, count: int) -> None:
         """Raise CandidateFailure if a canary or an input of the first `count` slots has changed."""
-        self.crew.over(count, self._check_intact)
+        self.pool.over(count, self._check_intact)
 
     def _check_intact(self, part: range) -> None:
         slots = self.slots[part.start : part.stop]
@@ -109,7 +109,7 @@ class Ring:
                     break
             return joined
 
-        return reduce(_join, self.crew.over(len(indices), audit))
+        return reduce(_join, self.pool.over(len(indices), audit))
 
     def unwritten(self, count: int) -> list[int]:
         """Slots of the first `count` in which some output looks untouched (to be audited in full)."""
@@ -143,8 +143,8 @@ class Ring:
         return authored.compare(self._tensors, self._found[index], expected, self._case)
 
     def close(self) -> None:
-        """Give the image back, and end the crew."""
-        self.crew.close()
+        """Give the image back, and end the pool."""
+        self.pool.close()
         self._mine.clear()
         self._found.clear()
         self._image.close()

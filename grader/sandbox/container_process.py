@@ -3,18 +3,16 @@
 import contextlib
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 from grader.sandbox import pidfd
 from grader.sandbox.base import Exit, SandboxError, Usage
 from grader.sandbox.cgroup import Group
 from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
+from grader.sandbox.held import HeldProcess
 
-_END_SECONDS = 10.0
 _REPORT_SECONDS = 2.0
 _READ_BYTES = 64
 
@@ -40,19 +38,15 @@ class Parts:
     """Called in this order once all is dead: the container, the session's folder, the uid."""
 
 
-class ContainerProcess:
-    """Implements `base.Process`. Any thread may kill it or ask for its usage; one owns it and closes it."""
+class ContainerProcess(HeldProcess):
+    """Implements `base.Process` for a container; killing it removes the container too."""
+
+    END_SECONDS = 10.0
 
     def __init__(self, parts: Parts) -> None:
-        self.pidfd = parts.program
-        self.host_pid = parts.program_pid
-        self.stdout = parts.stdout
-        self.stderr = parts.stderr
+        super().__init__(parts.program, parts.program_pid, parts.stdout, parts.stderr)
         self._parts = parts
         self._usage = Usage(0.0, None, 0, 0)
-        self._exit: Exit | None = None
-        self._closed = False
-        self._lock = threading.RLock()
 
     @property
     def freezer(self) -> Cgroup1Freezer | Cgroup2Freezer | None:
@@ -69,39 +63,11 @@ class ContainerProcess:
                 self._usage = self._parts.group.usage()
             return self._usage
 
-    def wait(self, timeout_seconds: float) -> Exit | None:
-        """Its exit, after all that it left behind has been killed too; None if it still runs."""
-        if self._exit is None and pidfd.ended(self.pidfd, timeout_seconds):
-            self.kill()
-        return self._exit
-
-    def kill(self, timeout_seconds: float = _END_SECONDS) -> Exit:
-        """Kill everything in it, remove the container, and wait until nothing is left; SandboxError else.
-
-        A program that had ended by itself keeps its own exit.
-        """
-        with self._lock:
-            return self._exit or self._end(timeout_seconds)
-
-    def close(self) -> None:
-        """Kill if needed, then release all descriptors, also when the killing failed; safe to call twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
+    def _release(self) -> None:
         parts = self._parts
-        try:
-            self.kill()
-        finally:
-            for descriptor in (parts.stdout, parts.stderr, parts.init, parts.program, parts.status):
-                os.close(descriptor)
-            parts.group.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        for descriptor in (parts.stdout, parts.stderr, parts.init, parts.program, parts.status):
+            os.close(descriptor)
+        parts.group.close()
 
     def _end(self, timeout_seconds: float) -> Exit:
         parts = self._parts

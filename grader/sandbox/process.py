@@ -3,19 +3,17 @@
 import contextlib
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
 
 from grader.sandbox import pidfd
 from grader.sandbox.base import Exit, SandboxError, Usage
 from grader.sandbox.cgroup import Group
 from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
+from grader.sandbox.held import HeldProcess
 from grader.sandbox.status import Status
 
-_END_SECONDS = 5.0
 _SIGNALLED = 128
 """bubblewrap exits with this plus the number of the signal that ended the program."""
 
@@ -40,19 +38,13 @@ class Parts:
     """Called once nothing is left of it: what it held must not be given to others before."""
 
 
-class SandboxProcess:
-    """Implements `base.Process`. Any thread may kill it or ask for its usage; one owns it and closes it."""
+class SandboxProcess(HeldProcess):
+    """Implements `base.Process` for a child of ours, with or without bubblewrap around it."""
 
     def __init__(self, parts: Parts) -> None:
-        self.pidfd = parts.monitor
-        self.host_pid = parts.host_pid
-        self.stdout = parts.stdout
-        self.stderr = parts.stderr
+        super().__init__(parts.monitor, parts.host_pid, parts.stdout, parts.stderr)
         self._parts = parts
         self._group = parts.group
-        self._exit: Exit | None = None
-        self._closed = False
-        self._lock = threading.RLock()
 
     @property
     def freezer(self) -> Cgroup1Freezer | Cgroup2Freezer | None:
@@ -66,42 +58,14 @@ class SandboxProcess:
                 return self._exit.usage
             return Usage(0.0, None, 0, 0) if self._group is None else self._group.usage()
 
-    def wait(self, timeout_seconds: float) -> Exit | None:
-        """Its exit, after all that it left behind has been killed too; None if it still runs."""
-        if self._exit is None and pidfd.ended(self.pidfd, timeout_seconds):
-            self.kill()
-        return self._exit
-
-    def kill(self, timeout_seconds: float = _END_SECONDS) -> Exit:
-        """Kill everything in it and wait until nothing is left; raise SandboxError if something is.
-
-        A program that had ended by itself keeps its own exit.
-        """
-        with self._lock:
-            return self._exit or self._end(timeout_seconds)
-
-    def close(self) -> None:
-        """Kill if needed, then release all descriptors, also when the killing failed; safe to call twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
+    def _release(self) -> None:
         parts = self._parts
-        try:
-            self.kill()
-        finally:
-            status = None if parts.status is None else parts.status.descriptor
-            for descriptor in (self.stdout, self.stderr, self.pidfd, parts.init, parts.program, status):
-                if descriptor is not None:
-                    os.close(descriptor)
-            if self._group is not None:
-                self._group.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        status = None if parts.status is None else parts.status.descriptor
+        for descriptor in (self.stdout, self.stderr, self.pidfd, parts.init, parts.program, status):
+            if descriptor is not None:
+                os.close(descriptor)
+        if self._group is not None:
+            self._group.close()
 
     def _end(self, timeout_seconds: float) -> Exit:
         deadline = time.monotonic() + timeout_seconds
@@ -154,6 +118,6 @@ def abandon(child: int, group: Group | None) -> None:
     pidfd.kill(child)
     if group is not None:
         group.kill()
-    if pidfd.ended(child, _END_SECONDS):
+    if pidfd.ended(child, HeldProcess.END_SECONDS):
         pidfd.reap(child)
     os.close(child)

@@ -24,6 +24,7 @@ SERVER_MAY = {
     "grader.course": "the model of assignments/course.toml",
     "grader.hardware.profile": "the demo asks whether this machine was calibrated",
     "grader.languages": "which files make a submission",
+    "grader.logs": "the form of log lines, which node and server share",
     "grader.manifest": "what was evaluated of an assignment, beside its bundle",
     "grader.scoring": "pure functions: points, comparison, groups of equal rank",
     "grader.spec": "types of assignment.toml that the manifest holds",

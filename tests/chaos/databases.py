@@ -1,7 +1,5 @@
 """The two databases under a chaos run, and the ways in which they fail."""
 
-import os
-import shutil
 import sqlite3
 import subprocess
 import time
@@ -10,6 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
+
+from benchmarks.postgres import Cluster, PostgresError
 
 _FUNCTION = """
 CREATE OR REPLACE FUNCTION chaos_refuses() RETURNS trigger LANGUAGE plpgsql AS
@@ -69,36 +69,26 @@ class Postgres:
     name = "postgresql"
 
     def __init__(self, folder: Path) -> None:
-        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-        if not programs:
-            raise SystemExit("PostgreSQL is missing: apt-get install postgresql")
-        self._programs = programs[-1]
-        self._user = "postgres" if os.getuid() == 0 else None  # PostgreSQL refuses to run as root.
-        self._folder = folder
-        self._data = folder / "data"
-        folder.mkdir()
-        if self._user:
-            shutil.chown(folder, self._user)
-        self._run("initdb", "-D", str(self._data), "-U", "solmark", "-A", "trust", "-E", "UTF8", "--no-sync")
-        self._start()
+        self._cluster = Cluster(folder, "fsync=off", "max_connections=100")
+        self._cluster.start()
         self._dsn = f"host={folder} user=solmark dbname=postgres"
-        self.url = f"postgresql+psycopg://solmark@/postgres?host={folder}"
+        self.url = self._cluster.url.format(name="postgres")
 
     def restart(self, seconds: float, *, kill: bool) -> None:
         """It ends at once (killed with all of its processes, or told to) and comes back after a while."""
         if kill:
-            pid = int((self._data / "postmaster.pid").read_text().split()[0])
+            pid = int((self._cluster.data / "postmaster.pid").read_text().split()[0])
             for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
                 subprocess.run(["kill", "-9", child], check=False, capture_output=True)
             subprocess.run(["kill", "-9", str(pid)], check=True)
         else:
-            self._run("pg_ctl", "-D", str(self._data), "-m", "immediate", "stop")
+            self._cluster.stop()
         time.sleep(seconds)
         for left in range(20, -1, -1):
             try:
-                self._start()
+                self._cluster.start()
                 return
-            except RuntimeError:
+            except PostgresError:
                 if not left:
                     raise
                 time.sleep(0.5)  # Its killed processes hold their shared memory for a moment.
@@ -128,29 +118,7 @@ class Postgres:
 
     def close(self) -> None:
         """Stop it."""
-        self._run("pg_ctl", "-D", str(self._data), "-m", "immediate", "stop")
-
-    def _start(self) -> None:
-        options = f"-k {self._folder} -c listen_addresses='' -c fsync=off -c max_connections=100"
-        # Its output must not keep our pipe open, so it goes to a file.
-        log = str(self._folder / "log")
-        self._run("pg_ctl", "-D", str(self._data), "-w", "-l", log, "-o", options, "start")
-
-    def _run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [self._programs / program, *arguments],
-            user=self._user,
-            group=self._user,
-            extra_groups=[] if self._user else None,
-            cwd=self._folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(done.stdout + done.stderr)
+        self._cluster.stop()
 
 
 DATABASES = {"sqlite": Sqlite, "postgresql": Postgres}

@@ -1,4 +1,4 @@
-"""The judge's crew: work is split over cores, results and failures come back in order."""
+"""The judge's pool: work is split over cores, results and failures come back in order."""
 
 import os
 import threading
@@ -8,27 +8,27 @@ from collections.abc import Iterator
 import pytest
 
 from grader.judge.cores import Cores
-from grader.judge.crew import Crew
+from grader.judge.pool import CorePool
 
 
 @pytest.fixture(params=[1, 2])
-def crew(request: pytest.FixtureRequest) -> Iterator[Crew]:
+def pool(request: pytest.FixtureRequest) -> Iterator[CorePool]:
     cpus = sorted(os.sched_getaffinity(0))[: request.param]
     assert len(cpus) == request.param, "this test needs two cores"
-    crew = Crew(Cores(cpus[0], frozenset(cpus[1:]) or frozenset(cpus)))
-    yield crew
-    crew.close()
+    pool = CorePool(Cores(cpus[0], frozenset(cpus[1:]) or frozenset(cpus)))
+    yield pool
+    pool.close()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 100])
-def test_every_item_is_worked_on_once_and_in_order(crew: Crew, count: int) -> None:
-    parts = crew.over(count, list)
+def test_every_item_is_worked_on_once_and_in_order(pool: CorePool, count: int) -> None:
+    parts = pool.over(count, list)
     assert [item for part in parts for item in part] == list(range(count))
     assert all(parts)
 
 
-def test_each_core_has_a_thread_of_its_own(crew: Crew) -> None:
-    seen = crew.everywhere(lambda: (threading.get_ident(), frozenset(os.sched_getaffinity(0))))
+def test_each_core_has_a_thread_of_its_own(pool: CorePool) -> None:
+    seen = pool.everywhere(lambda: (threading.get_ident(), frozenset(os.sched_getaffinity(0))))
     if len(seen) > 1:
         assert len({ident for ident, _ in seen}) == len({cpus for _, cpus in seen}) == 2
         assert all(len(cpus) == 1 for _, cpus in seen)
@@ -36,7 +36,7 @@ def test_each_core_has_a_thread_of_its_own(crew: Crew) -> None:
         assert seen[0][0] == threading.get_ident()
 
 
-def test_the_first_failure_is_raised_when_nothing_runs_any_more(crew: Crew) -> None:
+def test_the_first_failure_is_raised_when_nothing_runs_any_more(pool: CorePool) -> None:
     ended = []
 
     def work(part: range) -> None:
@@ -46,12 +46,12 @@ def test_the_first_failure_is_raised_when_nothing_runs_any_more(crew: Crew) -> N
         raise ValueError(part.start)
 
     with pytest.raises(ValueError, match=r"^0$"):
-        crew.over(2, work)
-    assert len(ended) == len(crew.everywhere(lambda: None))
+        pool.over(2, work)
+    assert len(ended) == len(pool.everywhere(lambda: None))
 
 
-def test_threads_end_with_the_crew(crew: Crew) -> None:
+def test_threads_end_with_the_pool(pool: CorePool) -> None:
     before = set(threading.enumerate())
-    crew.everywhere(lambda: None)
-    crew.close()
+    pool.everywhere(lambda: None)
+    pool.close()
     assert set(threading.enumerate()) <= before

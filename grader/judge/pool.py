@@ -19,7 +19,7 @@ MOST = 8
 Result = TypeVar("Result")
 
 
-class Crew:
+class CorePool:
     """One thread on the judge's core and one on each of the candidate's, `MOST` at the most.
 
     On a machine with a single core the caller does everything. `close` ends the threads.
@@ -29,7 +29,7 @@ class Crew:
         allocator.keep()
         cpus = [cores.judge, *sorted(cores.candidate - {cores.judge})][:MOST]
         self._workers = (
-            [ThreadPoolExecutor(1, f"crew-{cpu}", _settle, (cpu,)) for cpu in cpus] if len(cpus) > 1 else []
+            [ThreadPoolExecutor(1, f"judge-{cpu}", _settle, (cpu,)) for cpu in cpus] if len(cpus) > 1 else []
         )
 
     def over(self, count: int, work: Callable[[range], Result]) -> list[Result]:
@@ -43,7 +43,7 @@ class Crew:
         return _all([worker.submit(work, part) for worker, part in zip(self._workers, parts, strict=False)])
 
     def everywhere(self, work: Callable[[], Result]) -> list[Result]:
-        """`work` once on every core of the crew."""
+        """`work` once on every core of the pool."""
         if not self._workers:
             return [work()]
         return _all([worker.submit(work) for worker in self._workers])

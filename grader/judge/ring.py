@@ -14,9 +14,9 @@ from grader.fills import SEED_BITS
 from grader.judge import authored, cores, freivalds, poison
 from grader.judge.arena import Arena, same_bits
 from grader.judge.audit import EXACT, Comparison
-from grader.judge.pool import CorePool
 from grader.judge.failure import CandidateFailure
 from grader.judge.layout import SlotLayout
+from grader.judge.pool import CorePool
 from grader.messages import text
 from grader.task import Case, FunctionTask, Slot
 

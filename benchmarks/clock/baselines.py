@@ -10,6 +10,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,8 +26,18 @@ CALLS = 100
 WARM_UP, REPEAT = 10, 60
 """Milliseconds, as do_bench takes them."""
 NCU_CALLS = 15
-METRIC = "gpu__time_duration.sum"
-NCU = ("ncu", "--clock-control", "none", "--cache-control", "all", "--csv", "--metrics", METRIC)
+METRICS = {
+    "gpu__time_duration.sum": "ncu",
+    "dram__bytes_read.sum": "ncu read",
+    "dram__bytes_write.sum": "ncu written",
+    "sm__cycles_elapsed.avg.per_second": "ncu sm",
+}
+"""Of ncu, and what `measure` calls them: seconds, bytes, hertz."""
+NCU = (
+    "ncu", "--clock-control", "none", "--cache-control", "all", "--csv", "--print-units", "base",
+    "--metrics", ",".join(METRICS),
+)  # fmt: skip
+_SCALE = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "cycle/nsecond": 1e9, "cycle/ns": 1e9}
 
 
 class Arguments:
@@ -77,12 +88,24 @@ def do_bench(call: Callable[[], object]) -> float:
     return float(milliseconds) * 1e-3
 
 
-def events(call: Callable[[], object]) -> float:
-    """Seconds by a pair of events around each call, after a flush; the median."""
-    flushed = torch.empty(FLUSHED_BYTES // 4, dtype=torch.int32, device="cuda")
+def events(
+    call: Callable[[], object], *, calls: int = CALLS, clean: bool = False, rest_seconds: float = 0.0
+) -> float:
+    """Seconds by a pair of events around each call, after a flush; the median.
+
+    The flush writes, and leaves the cache full of lines that the call must write back; if `clean`, it reads.
+    With `rest_seconds` the device has nothing to do for so long between flush and call.
+    """
+    flushed = torch.zeros(FLUSHED_BYTES // 4, dtype=torch.int32, device="cuda")
     pairs = []
-    for _ in range(CALLS):
-        flushed.zero_()
+    for _ in range(calls):
+        if clean:
+            flushed.sum()
+        else:
+            flushed.zero_()
+        if rest_seconds:
+            torch.cuda.synchronize()
+            time.sleep(rest_seconds)
         pair = [torch.cuda.Event(enable_timing=True) for _ in range(2)]  # type: ignore[no-untyped-call, unused-ignore]
         pair[0].record()
         call()
@@ -93,17 +116,23 @@ def events(call: Callable[[], object]) -> float:
     return statistics.median(seconds)
 
 
-def ncu(kernel: Kernel) -> list[float]:
-    """Durations of the kernel by ncu: caches flushed, clocks as they are; nothing where ncu does not work."""
+def ncu(kernel: Kernel) -> dict[str, list[float]]:
+    """By ncu, caches flushed and clocks as they are: what each call of the kernel took (`METRICS`).
+
+    Nothing where ncu does not work.
+    """
     if shutil.which(NCU[0]) is None:
-        return []
+        return {}
     command = [*NCU, sys.executable, "-m", "benchmarks.clock.baselines", kernel.name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     text = done.stdout[done.stdout.find('"ID"') :]
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row.get("Metric Name") == METRIC]
-    scale = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3, "msecond": 1e-3}
-    seconds = [float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]] for row in rows]
-    return seconds[-NCU_CALLS:]
+    found: dict[str, list[float]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        name = METRICS.get(row.get("Metric Name") or "")
+        if name is not None:
+            value = float(row["Metric Value"].replace(",", ""))
+            found.setdefault(name, []).append(value * _SCALE.get(row["Metric Unit"], 1.0))
+    return {name: values[-NCU_CALLS:] for name, values in found.items()}
 
 
 def _compiled(source: Path) -> Path:

@@ -13,7 +13,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,16 @@ GRADINGS = 20
 SHORT_GRADINGS = 5
 """Of short kernels without a link, which no grading ranks."""
 PLAIN_GRADINGS = 5
-SHORT_SECONDS = 50e-6
+EXPLAINING = 3
+REST_SECONDS = 0.02
+RESTED_CALLS = 30
 FIELDS = {
     "outside": "seconds", "do_bench": "do_bench_seconds", "events": "events_seconds",
-    "plain": "plain_seconds", "ncu": "ncu_seconds", "probes": "probe_excess_seconds",
+    "plain": "plain_seconds", "ncu": "ncu_seconds", "clean": "clean_seconds", "rested": "rested_seconds",
+    "ncu read": "ncu_read_bytes", "ncu written": "ncu_written_bytes", "ncu sm": "ncu_sm_hertz",
 }  # fmt: skip
-"""Clocks and what a row calls their numbers."""
+"""Clocks and what a row calls their numbers. `clean` and `rested` are events after a flush that only reads,
+and after a pause as well: as ncu finds the device."""
 Kept = dict[tuple[str, str], list[float]]
 """(clock, kernel) to its numbers."""
 
@@ -74,7 +77,7 @@ def groups() -> list[tuple[list[Kernel], int]]:
     linked = [kernel for kernel in add if kernel.linked]
     short = [kernel for kernel in add if not kernel.linked and kernel.size <= max(k.size for k in linked)]
     long = [kernel for kernel in add if not kernel.linked and kernel not in short]
-    return [(linked, GRADINGS), (rest, GRADINGS), (long, GRADINGS), (short, SHORT_GRADINGS)]
+    return [(linked, GRADINGS), (long, GRADINGS), (rest, GRADINGS), (short, SHORT_GRADINGS)]
 
 
 class Notes:
@@ -112,7 +115,8 @@ def run(hardware_class: str, kept: Path, until: float) -> None:
             inside(kernel, notes)
     for kernel in KERNELS:
         if not kernel.linked and notes.due("ncu", [kernel], 1):
-            notes.take("ncu", kernel, baselines.ncu(kernel))
+            for name, values in baselines.ncu(kernel).items():
+                notes.take(name, kernel, values)
     for kernels, wanted in groups():
         outside(hardware_class, device, notes, kernels, wanted)
     device.close()
@@ -121,23 +125,21 @@ def run(hardware_class: str, kept: Path, until: float) -> None:
 def outside(
     hardware_class: str, device: Device, notes: Notes, kernels: Sequence[Kernel], wanted: int
 ) -> None:
-    """Gradings of a group: ranked as the judge ranks, then without a sandbox, then with probes."""
+    """Gradings of a group: ranked as the judge ranks, then without a sandbox."""
     hardware, backend = profile.load(hardware_class), registry.choose(None)
-    plans = sessions.with_rates(
-        [timed.plan(kernel.task, kernel.case, hardware, device) for kernel in kernels], backend, device
+    plans = sessions.with_fill_rates(
+        timed.plan(kernel.task, kernel.case, hardware, device) for kernel in kernels
     )
     program = kernels[0].program
     subject = sessions.program(
         f"solution{program.suffix}", program.read_bytes(), backend, device.compiler_flags
     )
-    without = [replace(plan, empty=None) for plan in plans]
-    kinds: list[tuple[str, Backend, Sequence[timed.Plan], int]] = [("outside", backend, without, wanted)]
+    kinds: list[tuple[str, Backend, int]] = [("outside", backend, wanted)]
     if not kernels[0].linked and wanted == GRADINGS and program.suffix == ".cu":
-        kinds.append(("plain", registry.choose("plain"), without, PLAIN_GRADINGS))
-        kinds.append(("probes", backend, plans, PLAIN_GRADINGS))
-    for clock, where, which, count in kinds:
+        kinds.append(("plain", registry.choose("plain"), PLAIN_GRADINGS))
+    for clock, where, count in kinds:
         while notes.due(clock, kernels, count) and notes.count(f"{clock} failed", kernels[0]) <= GRADINGS:
-            session = sessions.run(subject, which, where, device, hardware)
+            session = sessions.run(subject, plans, where, device, hardware)
             device.check_clean()
             if session.verdict is not Verdict.ACCEPTED:
                 print(clock, kernels[0].name, session.verdict.value, session.message, flush=True)
@@ -148,18 +150,15 @@ def outside(
 
 
 def found(clock: str, result: TimedResult, constant: float) -> float:
-    """Seconds of a call; of probes, by how much their latency exceeds it."""
+    """Seconds of a call."""
     seconds = statistics.median(result.rounds)
     if clock == "plain":  # The judge subtracts no constant where nothing can be frozen.
         return seconds - constant / result.calls
-    if clock == "probes":
-        assert result.probe is not None
-        return result.probe.seconds - seconds
     return seconds
 
 
 def inside(kernel: Kernel, notes: Notes) -> None:
-    """do_bench and events, a fraction of a second each."""
+    """do_bench and events, about a second each."""
     import torch
 
     arguments = baselines.Arguments(kernel)
@@ -168,6 +167,10 @@ def inside(kernel: Kernel, notes: Notes) -> None:
     for _ in range(GRADINGS - notes.count("events", kernel)):
         notes.take("do_bench", kernel, [baselines.do_bench(arguments.call)])
         notes.take("events", kernel, [baselines.events(arguments.call)])
+    for _ in range(EXPLAINING - notes.count("rested", kernel)):
+        notes.take("clean", kernel, [baselines.events(arguments.call, clean=True)])
+        rested = baselines.events(arguments.call, calls=RESTED_CALLS, clean=True, rest_seconds=REST_SECONDS)
+        notes.take("rested", kernel, [rested])
     del arguments
     torch.cuda.empty_cache()
 
@@ -221,7 +224,7 @@ def row(kernel: Kernel, numbers: Kept) -> dict[str, Any]:
             found[f"{name}_cv"] = results_schema.cv(values)
     if len(samples["seconds"]) > 1:
         found["cv"] = found["seconds_cv"]
-    for other in ("ncu", "plain", "do_bench", "events"):
+    for other in ("ncu", "plain", "do_bench", "events", "clean", "rested"):
         if f"{other}_seconds" in found:
             ratios[f"{other}_ratio"] = ("seconds", f"{other}_seconds")
             found[f"{other}_ratio"] = found["seconds"] / found[f"{other}_seconds"]

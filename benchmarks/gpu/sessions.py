@@ -1,7 +1,7 @@
 """Timed sessions of one program on a device without the rest of a grading: a fresh sandbox each time."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.contract import Language, Verdict
@@ -72,11 +72,16 @@ def program(
     return Program(name, data, Language.CUDA, built.artifact)
 
 
-def with_rates(plans: Sequence[timed.Plan], backend: Backend, device: Device) -> list[timed.Plan]:
-    """The plans with what is measured while no candidate lives: rates of fills, empty rounds."""
-    rated = [
+def with_fill_rates(plans: Iterable[timed.Plan]) -> list[timed.Plan]:
+    """The plans with the rates of their fills, measured while no candidate lives."""
+    return [
         replace(plan, fill_rate=rehearse(plan.task, plan.case, plan.slots, llc_bytes())) for plan in plans
     ]
+
+
+def with_rates(plans: Sequence[timed.Plan], backend: Backend, device: Device) -> list[timed.Plan]:
+    """As `with_fill_rates`, with the empty rounds that sealed probes need as well."""
+    rated = with_fill_rates(plans)
     empties = overhead.sealed(backend, device, rated)
     return [replace(plan, empty=empty) for plan, empty in zip(rated, empties, strict=True)]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from grader.faults import near
-from grader.task import ITEM_BYTES, BlobRegion, Case, Cost, Tensor
+from grader.task import ITEM_BYTES, Budget, Case, Cost, Region, Tensor, TensorRegion
 
 Problem: TypeAlias = tuple[str, str]
 
@@ -134,22 +134,47 @@ def cost_problems(cost: object, case: Case) -> list[Problem]:
     return problems
 
 
-def region_problems(regions: Sequence[BlobRegion]) -> list[Problem]:
-    """What is wrong with the blob regions of a dialogue."""
+def region_problems(regions: Sequence[Region]) -> list[Problem]:
+    """What is wrong with the regions of a dialogue."""
     problems = []
     names = [region.name for region in regions]
     if len(set(names)) != len(names):
         problems.append((f"regions {', '.join(names)}: a name occurs twice", "each must be unique"))
     for region in regions:
-        if region.dtype not in ITEM_BYTES:
-            problems.append(
-                (f"region {region.name!r} has dtype {region.dtype!r}", near(region.dtype, ITEM_BYTES))
-            )
-        elif not 0 < region.max_elements * ITEM_BYTES[region.dtype] <= _MAX_SLOT_BYTES:
-            problems.append(
-                (f"region {region.name!r} has {region.max_elements} elements", "right is 1 or more")
-            )
+        if isinstance(region, TensorRegion):
+            wrong = list(_named_problems(region))
+            problems += wrong
+            if wrong:
+                continue
+        blob = region.blob if isinstance(region, TensorRegion) else region
+        if blob.dtype not in ITEM_BYTES:
+            problems.append((f"region {blob.name!r} has dtype {blob.dtype!r}", near(blob.dtype, ITEM_BYTES)))
+        elif not 0 < blob.max_elements * ITEM_BYTES[blob.dtype] <= _MAX_SLOT_BYTES:
+            problems.append((f"region {blob.name!r} has {blob.max_elements} elements", "right is 1 or more"))
     return problems
+
+
+def _named_problems(region: TensorRegion) -> Iterator[Problem]:
+    if not region.tensors:
+        yield f"region {region.name!r} has no tensors", "name at least one"
+    for name, (dtype, shape) in region.tensors.items():
+        where = f"region {region.name!r}: tensor {name!r}"
+        if dtype not in ITEM_BYTES:
+            yield f"{where} has dtype {dtype!r}", near(str(dtype), ITEM_BYTES)
+        if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in shape):
+            yield f"{where} has shape {shape}", "all sizes are integers from 0 up"
+        if not name or name == "__metadata__" or len(name) > 200:
+            yield f"{where} has no name that a file can hold", "right is a name of 1 to 200 characters"
+
+
+def budget_problems(budget: object) -> list[Problem]:
+    """What is wrong with the limits of an episode."""
+    if not isinstance(budget, Budget):
+        return [(f"budget gave {describe(budget)}", "right is a grader.task.Budget")]
+    amounts = (budget.messages, budget.message_seconds, budget.episode_seconds)
+    if all(isinstance(amount, int | float) and 0 < amount < math.inf for amount in amounts):
+        return []
+    return [(f"budget gave {budget}", "right are finite numbers above 0")]
 
 
 def describe(value: object) -> str:

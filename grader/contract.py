@@ -298,6 +298,8 @@ class TestResult(Wire):
     stdout: str = Field(default="", max_length=16384)
     stderr: str = Field(default="", max_length=16384)
     seconds: Seconds = 0.0
+    transcript: str = Field(default="", max_length=65536)
+    """Of a public dialogue: what was said, packed (`grader.transcript`)."""
 
 
 class HiddenResult(Wire):
@@ -335,6 +337,9 @@ class TimedResult(Wire):
     """Share of the measured ceiling: the node's own best rate in place of the scoring rate."""
     calls: int = Field(default=0, ge=0)
     rounds: tuple[Seconds, ...] = Field(default=(), max_length=1000)
+    disturbed_rounds: int = Field(default=0, ge=0)
+    """Rounds beside those that did not count: the judge's own memory was slower around them than when the
+    machine is quiet."""
     overhead_seconds: Seconds = 0.0
     bias_bound_seconds: Seconds = 0.0
     """Largest error of one call's time that the constant overhead can have caused."""
@@ -343,6 +348,8 @@ class TimedResult(Wire):
     probe: ProbeResult | None = None
     audited_slots: int = Field(default=0, ge=0)
     errors: tuple[ErrorStats, ...] = ()
+    transcript: str = Field(default="", max_length=65536)
+    """Of a public dialogue: what was said, packed (`grader.transcript`)."""
 
 
 class PhaseTime(Wire):

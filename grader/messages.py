@@ -375,6 +375,67 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "The region {name} holds bytes that are neither true nor false.",
         "区域 {name} 含有既非真也非假的字节。",
     ),
+    "tensor_nothing": (
+        "Nothing was written into the region {region}.",
+        "区域 {region} 中没有写入任何内容。",
+    ),
+    "tensor_file": (
+        "The region {region} holds no tensors that can be read ({detail}). Use `regions.write_tensors`.",
+        "区域 {region} 中没有可读取的张量（{detail}）。请使用 `regions.write_tensors`。",
+    ),
+    "tensor_missing": (
+        "The region {region} lacks the tensor `{name}`; it holds exactly: {known}.",
+        "区域 {region} 缺少张量 `{name}`；它应恰好包含：{known}。",
+    ),
+    "tensor_unknown": (
+        "The region {region} has a tensor `{name}` that is not declared; it holds exactly: {known}.",
+        "区域 {region} 中有未声明的张量 `{name}`；它应恰好包含：{known}。",
+    ),
+    "tensor_shape": (
+        "{region}: the tensor `{name}` is {found}; {wanted} is right.",
+        "{region}：张量 `{name}` 是 {found}；应为 {wanted}。",
+    ),
+    "tensor_not_finite": (
+        "{region}: {count} of {elements} elements of `{name}` are NaN or infinite.",
+        "{region}：`{name}` 的 {elements} 个元素中有 {count} 个是 NaN 或无穷大。",
+    ),
+    # Collectives.
+    "aborted": ("The call was ended because another rank failed.", "由于另一个 rank 失败，本次调用已终止。"),
+    "rank_failed": ("Rank {rank}: {reason}", "Rank {rank}：{reason}"),
+    "rank_died": ("Rank {rank}, last seen at {last}: {reason}", "Rank {rank}（最后位置 {last}）：{reason}"),
+    "rank_wrong": ("On rank {rank} of {ranks}: {reason}", "在 {ranks} 个 rank 中的 rank {rank} 上：{reason}"),
+    "comm_self": (
+        "It {doing} itself (`{named}`), at {where}. What a rank has already need not travel.",
+        "它在 {where} 处向自己（`{named}`）{doing_zh}。rank 已有的数据无需传输。",
+    ),
+    "comm_nobody": (
+        "It {doing} rank {named}, at {where}: there is no such rank in its group. They are 0 to {last}.",
+        "它在 {where} 处与 rank {named} {doing_zh}：组内没有这个 rank。编号为 0 到 {last}。",
+    ),
+    "comm_message": (
+        "It sends a message of {bytes} bytes at {where}; one message holds at most {limit}.",
+        "它在 {where} 处发送了 {bytes} 字节的消息；一条消息最多 {limit} 字节。",
+    ),
+    "comm_too_much": (
+        "It has sent {bytes} bytes in all, at {where}; this call allows a rank {limit}. Send each value once.",
+        "到 {where} 处它共发送了 {bytes} 字节；本次调用每个 rank 最多 {limit} 字节。每个值只需发送一次。",
+    ),
+    "comm_unreceived": (
+        "Rank {rank} never received {count} messages ({bytes} bytes) that rank {source} sent to it. They would be taken for messages of the next call.",
+        "Rank {rank} 从未接收 rank {source} 发给它的 {count} 条消息（{bytes} 字节）。下一次调用会误收这些消息。",
+    ),
+    "comm_left": (
+        "It has returned, but rank {other} still waits for a message from it ({where}).",
+        "它已返回，但 rank {other} 仍在等待它的消息（{where}）。",
+    ),
+    "comm_deadlock": (
+        "Deadlock: every rank that has not returned waits for a message that nobody has sent: {who}.",
+        "死锁：所有未返回的 rank 都在等待无人发送的消息：{who}。",
+    ),
+    "comm_late": (
+        "It did not return within {limit} s (processor time: {cpu} s). It was at: {at}.",
+        "它没有在 {limit} 秒内返回（处理器时间 {cpu} 秒）。当时位于：{at}。",
+    ),
     "episode_failed": ("The answers are wrong.", "回答有误。"),
     "beyond_bound": (
         (
@@ -448,6 +509,17 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         (
             "一轮 {calls} 次调用超过了 {limit} 秒；一次调用的下界是 {bound}。请检查 Python 中逐元素的循环、"
             "重复的计算，以及复杂度过高的算法。"
+        ),
+    ),
+    "disturbed": (
+        (
+            "The machine was busy with something else: around {disturbed} of {rounds} rounds its memory took more "
+            "than {slower} times as long as when it is quiet, and fewer than {least} rounds are left. This says "
+            "nothing about your code: grade again. If it stays so, run `solmark calibrate`."
+        ),
+        (
+            "机器正忙于其他工作：{rounds} 轮中有 {disturbed} 轮前后，内存速度比空闲时慢 {slower} 倍以上，剩下的不足 {least} 轮。"
+            "这与你的代码无关：请重新评测。如果一直如此，请运行 `solmark calibrate`。"
         ),
     ),
     "scattered": (

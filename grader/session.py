@@ -313,7 +313,14 @@ class _Session:
 
 
 def fit(report: Report, limit: int = REPORT_BYTES) -> Report:
-    """The report in at most `limit` bytes: outputs of tests are cut until it fits."""
+    """The report in at most `limit` bytes: transcripts go, then outputs of tests are cut until it fits."""
+    if len(report.model_dump_json().encode()) > limit:
+        report = report.model_copy(
+            update={
+                "tests": tuple(test.model_copy(update={"transcript": ""}) for test in report.tests),
+                "timed": tuple(timed.model_copy(update={"transcript": ""}) for timed in report.timed),
+            }
+        )
     for chars in (4096, 1024, 256, 0):
         if len(report.model_dump_json().encode()) <= limit:
             return report

@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    import networkx as nx
     import torch
 
 DType: TypeAlias = Literal[
@@ -189,8 +190,9 @@ class FunctionTask:
 class CollectiveTask:
     """The same function on each of `ranks(params)` ranks; costs and oracles are over all ranks at once.
 
-    `priced` collectives run each rank alone, and the judge carries and counts their messages; the others
-    run in real time. Slots and results are lists with one entry a rank.
+    `priced` collectives run each rank alone, on numpy arrays, as `solve(comm, *tensors, **scalars)`; the judge
+    carries their messages and prices them on `network(params)`. The others run in real time. Slots and
+    results are lists with one entry a rank.
     """
 
     ranks: Callable[[Params], int]
@@ -203,6 +205,20 @@ class CollectiveTask:
     scalars: Callable[[Params, int], Mapping[str, Scalar]] = lambda _params, _rank: {}
     priced: bool = False
     audit: Literal["full", "sampled"] = "full"
+    network: "Callable[[Params], nx.DiGraph[Any]] | None" = None
+    """Of a priced collective: its topology (see `grader.network`)."""
+    bound: Callable[[Params, Sequence[Slot]], tuple[float, str]] | None = None
+    """(params, inputs by rank) -> nanoseconds that no program can beat in a priced call, and what binds."""
+    groups: Callable[[Params], Sequence[Sequence[int]]] | None = None
+    """Ranks that communicate with each other alone, in their order; by default all of them."""
+    calls: Callable[[Params], int] = lambda _params: 1
+    """Calls of a test, one right after the other on values of their own; a priced case has one."""
+    most_bytes: Callable[[Params], int] | None = None
+    """Bytes that one rank may send in a call; by default 64 times all of its tensors."""
+    explain: Callable[[Params, int, Sequence[Slot], Slot, Slot], tuple[str, str] | None] | None = None
+    """(params, rank, inputs by rank, expected, found) of a wrong rank -> sentences (en, zh), or None."""
+    brute_force: "Callable[[int], Outcome] | None" = None
+    """As that of a dialogue: the least price of a tiny question, with the bound."""
     kind: Literal["collective"] = "collective"
 
 
@@ -220,6 +236,31 @@ class BlobRegion:
 
 
 @dataclass(frozen=True)
+class TensorRegion:
+    """Named tensors in one region: a policy, gradients, rollouts.
+
+    They cross as a safetensors file (a JSON header, then plain bytes), never as a pickle; exactly these
+    names, dtypes and shapes are taken. `finite`: an infinity or NaN in one of them is a wrong answer.
+    """
+
+    name: str
+    tensors: Mapping[str, tuple[DType, tuple[int, ...]]]
+    """By name: dtype and shape."""
+    direction: Literal["to_candidate", "from_candidate"]
+    finite: bool = True
+
+    @property
+    def blob(self) -> BlobRegion:
+        """The bytes that hold the file, with room for its header."""
+        data = sum(prod(shape) * ITEM_BYTES[dtype] for dtype, shape in self.tensors.values())
+        header = sum(160 + 6 * len(name) + 24 * len(shape) for name, (_, shape) in self.tensors.items())
+        return BlobRegion(self.name, "uint8", 8 + header + data, self.direction)
+
+
+Region: TypeAlias = BlobRegion | TensorRegion
+
+
+@dataclass(frozen=True)
 class Raised:
     """The candidate's typed answer that a question is not admissible (where the task asks for that)."""
 
@@ -227,9 +268,26 @@ class Raised:
     text: str
 
 
+class Refused(Exception):  # noqa: N818 (a finding about the candidate, not an error of ours)
+    """An episode raises it, from however deep, to end: the answer is wrong, for this reason."""
+
+    def __init__(self, en: str, zh: str) -> None:
+        super().__init__(en)
+        self.en = en
+        self.zh = zh
+
+
 @runtime_checkable
 class Candidate(Protocol):
     """What an episode sees of the candidate: questions by name, answers as plain JSON or blobs."""
+
+    @property
+    def waited_ns(self) -> int:
+        """Nanoseconds by the judge's clock from question to answer, over all questions so far.
+
+        This is real time. A simulator counts its own (`grader.simulate.events`).
+        """
+        ...
 
     def ask(self, method: str, message: Json, *, deadline_seconds: float | None = None) -> "Json | Raised":
         """Send one message of at most 64 KiB and wait for the answer to it."""
@@ -243,10 +301,32 @@ class Candidate(Protocol):
         """Copy what the candidate placed into a region, checked against dtype and size."""
         ...
 
+    def write_tensors(self, region: str, values: "Mapping[str, torch.Tensor]") -> None:
+        """Place named tensors into a TensorRegion that goes to the candidate."""
+        ...
+
+    def read_tensors(self, region: str) -> "dict[str, torch.Tensor]":
+        """Copy the tensors of a TensorRegion, checked against its names, dtypes and shapes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one episode may take of the candidate: questions, and seconds by the judge's clock."""
+
+    messages: int = 10_000
+    message_seconds: float = 5.0
+    """For one answer, where `ask` names no other deadline."""
+    episode_seconds: float = 30.0
+    """For all answers together; the task's own work does not count."""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one episode: whether it is right, a sentence in both languages, and measured quantities."""
+    """Result of one episode: whether it is right, a sentence in both languages, and measured quantities.
+
+    The sentence of a public test is shown also where it passed: a rate of operations, a reward reached.
+    """
 
     passed: bool
     en: str = ""
@@ -263,24 +343,38 @@ class Outcome:
 class DialogueTask:
     """The task plays the other side: its state lives in the judge, the candidate answers messages.
 
-    A plan, a layout or a schedule is a dialogue of one exchange. The bound of a dialogue comes with its
-    outcome; `cost` is therefore absent.
+    A plan, a layout or a schedule is a dialogue of one exchange; a simulator or a training run is one of
+    thousands. The bound of a dialogue comes with its outcome; `cost` is therefore absent. docs/dialogues.md
+    shows how an episode is written.
     """
 
     episode: Callable[[Case, Candidate, int], Outcome]
     """(case, candidate, seed)."""
-    regions: Callable[[Params], Sequence[BlobRegion]] = lambda _params: ()
+    regions: Callable[[Params], Sequence[Region]] = lambda _params: ()
     max_messages: int = 10_000
     message_seconds: float = 5.0
     episode_seconds: float = 30.0
+    budget: Callable[[Params], Budget] | None = None
+    """What a case may take, where the three limits above do not suit every case."""
     brute_force: Callable[[int], Outcome] | None = None
     """(seed) -> the best possible outcome of a tiny drawn question, found by trying every answer, with the
     bound that an episode would give: `solmark check` holds the bound of priced cases against it."""
     kind: Literal["dialogue"] = "dialogue"
 
+    def limits(self, params: Params) -> Budget:
+        """What an episode of a case with these parameters may take."""
+        if self.budget is not None:
+            return self.budget(params)
+        return Budget(self.max_messages, self.message_seconds, self.episode_seconds)
+
 
 Part: TypeAlias = FunctionTask | CollectiveTask | DialogueTask
 Parts: TypeAlias = Mapping[str, Part]
+
+
+def carries_price(part: Part) -> bool:
+    """Whether timed cases of the part need no clock: they are priced."""
+    return isinstance(part, DialogueTask) or (isinstance(part, CollectiveTask) and part.priced)
 
 
 def outputs(tensors: Sequence[Tensor]) -> Iterator[Tensor]:

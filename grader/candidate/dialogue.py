@@ -1,8 +1,9 @@
 """Dialogues: the judge's questions as calls of the submission, its answers as plain JSON.
 
 An assignment's `adapter.py` may define `answer(module, method, message, regions)`, which turns a message into
-calls of the submission's functions, classes or modules. Without one the function named by the method is
-called: with an object's entries by keyword, a list's by position, anything else as its one argument.
+calls of the submission's functions, classes or modules. Without one the method names what is called: with an
+object's entries by keyword, a list's by position, anything else as its one argument. `plan` is a function.
+`Scheduler`, a class, is made an object of, which is kept for the episode; `Scheduler.step` is a method of it.
 """
 
 import importlib.util
@@ -14,59 +15,17 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .arena import Arena
 from .failures import TEXT_CHARS, SubmissionError, of_exception, out_of_memory, words
-
-if TYPE_CHECKING:
-    import torch
+from .regions import Regions
 
 MESSAGE_BYTES = 64 << 10
 """Of an answer with its envelope, as the judge reads it."""
 _ENVELOPE = 256
 _DEPTH = 64
 _MAX_INTEGER = 1 << 63
-
-
-class Regions:
-    """The blob regions of an episode: `read` what the judge placed, `write` what it shall see."""
-
-    def __init__(self, arena: Arena, layout: list[dict[str, Any]]) -> None:
-        self._arena = arena
-        self._layout = {region["name"]: region for region in layout}
-
-    def read(self, name: str) -> "torch.Tensor":
-        """What lies in a region, as a tensor of one dimension that shares its memory."""
-        region = self._layout[name]
-        return self._elements(region, int(self._count(region).item()))
-
-    def write(self, name: str, values: "torch.Tensor") -> None:
-        """Place values, flattened; of another dtype, or more than fit, they are refused."""
-        region = self._layout[name]
-        if region["direction"] != "from_candidate":
-            raise ValueError(f"the region {name} comes from the judge and cannot be written")
-        if str(values.dtype) != f"torch.{region['dtype']}":
-            raise ValueError(f"the region {name} takes {region['dtype']}, not {values.dtype}")
-        if values.numel() > region["max_elements"]:
-            raise ValueError(
-                f"the region {name} takes at most {region['max_elements']} elements, not {values.numel()}"
-            )
-        self._elements(region, values.numel()).copy_(values.reshape(-1))
-        self._count(region).fill_(values.numel())
-
-    def _count(self, region: dict[str, Any]) -> "torch.Tensor":
-        import torch
-
-        return torch.frombuffer(self._arena.memory, dtype=torch.int64, count=1, offset=region["start"])
-
-    def _elements(self, region: dict[str, Any], count: int) -> "torch.Tensor":
-        import torch
-
-        dtype: torch.dtype = getattr(torch, region["dtype"])
-        if not count:
-            return torch.empty(0, dtype=dtype)
-        return torch.frombuffer(self._arena.memory, dtype=dtype, count=count, offset=region["data"])
 
 
 Adapter = Callable[[ModuleType, str, Any, Regions], Any]
@@ -81,11 +40,14 @@ class Dialogue:
         self._adapter_file = adapter
         self._adapter: Adapter | None = None
         self._regions = Regions(arena, [])
+        self._objects: dict[str, Any] = {}
+        """By class, the object of this episode."""
 
     def open(self, regions: list[dict[str, Any]]) -> None:
         """Begin an episode with these regions."""
+        self._objects.clear()
         if self._adapter is None:
-            self._adapter = _load(self._adapter_file) if Path(self._adapter_file).exists() else _call
+            self._adapter = _load(self._adapter_file) if Path(self._adapter_file).exists() else self._call
         self._regions = Regions(self._arena, regions)
 
     def answer(self, module: ModuleType, method: str, message: Any) -> dict[str, Any]:
@@ -103,12 +65,13 @@ class Dialogue:
         """An exception out of the submission's own code as an answer; all others are failures."""
         if isinstance(error, SubmissionError):
             raise error
-        if isinstance(error, AttributeError) and error.obj is module:
+        ours = not _inside(error, self._folder)
+        owners = [module, *self._objects.values()]
+        if isinstance(error, AttributeError) and ours and any(error.obj is one for one in owners):
             raise SubmissionError("missing_method", str(error.name)) from error
         if isinstance(error, SystemExit) or out_of_memory(error):
             raise of_exception(error, self._folder, "exception") from error
-        frames = traceback.extract_tb(error.__traceback__)
-        if not any(frame.filename.startswith(self._folder) for frame in frames):
+        if ours:
             kind = "method_signature" if isinstance(error, TypeError) else "answer_form"
             raise SubmissionError(kind, f"{method}: {type(error).__name__}: {words(error)}") from error
         return {
@@ -116,6 +79,34 @@ class Dialogue:
             "text": words(error)[:1000],
             "trace": of_exception(error, self._folder, "exception").text[:TEXT_CHARS],
         }
+
+    def _call(self, module: ModuleType, method: str, message: Any, _regions: Regions) -> Any:
+        """The call that a method names, where the assignment has no adapter."""
+        owner, _, name = method.rpartition(".")
+        if owner and owner not in self._objects:
+            raise SubmissionError("missing_method", owner)
+        function = getattr(self._objects[owner] if owner else module, name)
+        if not callable(function):
+            raise SubmissionError("missing_method", method)
+        arguments = message if isinstance(message, list) else [] if isinstance(message, dict) else [message]
+        named = message if isinstance(message, dict) else {}
+        try:
+            inspect.signature(function).bind(*arguments, **named)
+        except TypeError as error:
+            given = ", ".join([*("..." for _ in arguments), *named])
+            raise SubmissionError("method_signature", f"{method}({given}): {error}") from error
+        except ValueError:  # A function without a signature: the call itself will tell.
+            pass
+        result = function(*arguments, **named)
+        if inspect.isclass(function):
+            self._objects[method] = result
+            return None
+        return result
+
+
+def _inside(error: BaseException, folder: str) -> bool:
+    """Whether the submission's own code was running when it was raised."""
+    return any(frame.filename.startswith(folder) for frame in traceback.extract_tb(error.__traceback__))
 
 
 def _load(file: str) -> Adapter:
@@ -127,22 +118,6 @@ def _load(file: str) -> Adapter:
     spec.loader.exec_module(module)
     adapter: Adapter = module.answer
     return adapter
-
-
-def _call(module: ModuleType, method: str, message: Any, _regions: Regions) -> Any:
-    function = getattr(module, method)
-    if not callable(function):
-        raise SubmissionError("missing_method", method)
-    arguments = message if isinstance(message, list) else [] if isinstance(message, dict) else [message]
-    named = message if isinstance(message, dict) else {}
-    try:
-        inspect.signature(function).bind(*arguments, **named)
-    except TypeError as error:
-        given = ", ".join([*("..." for _ in arguments), *named])
-        raise SubmissionError("method_signature", f"{method}({given}): {error}") from error
-    except ValueError:  # A function without a signature: the call itself will tell.
-        pass
-    return function(*arguments, **named)
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.assignment import Assignment
 from grader.check.finding import Finding, fails, holds
-from grader.task import BlobRegion, Case, DialogueTask, Json, Outcome, Raised
+from grader.task import Case, DialogueTask, Json, Outcome, Raised, Refused, Region, TensorRegion
 
 if TYPE_CHECKING:
     import torch
@@ -57,15 +57,20 @@ class _TooMany(Exception):  # noqa: N818 (ends an episode; no error of anybody's
 class _Partner:
     """A candidate that gives one answer to everything."""
 
-    task: DialogueTask
-    regions: Sequence[BlobRegion]
+    regions: Sequence[Region]
+    limit: int
     answer: "Json | Raised"
     asked: int = 0
+
+    @property
+    def waited_ns(self) -> int:
+        """Every answer takes a microsecond."""
+        return 1000 * self.asked
 
     def ask(self, _method: str, _message: Json, *, deadline_seconds: float | None = None) -> "Json | Raised":
         del deadline_seconds
         self.asked += 1
-        if self.asked > self.task.max_messages:
+        if self.asked > self.limit:
             raise _TooMany
         return self.answer
 
@@ -73,10 +78,20 @@ class _Partner:
         """Nobody reads it."""
 
     def read(self, region: str) -> "torch.Tensor":
+        """Nothing was placed there."""
         import torch
 
-        dtype: torch.dtype = getattr(torch, next(one.dtype for one in self.regions if one.name == region))
+        found = next(one for one in self.regions if one.name == region)
+        blob = found.blob if isinstance(found, TensorRegion) else found
+        dtype: torch.dtype = getattr(torch, blob.dtype)
         return torch.empty(0, dtype=dtype)
+
+    def write_tensors(self, _region: str, _values: "Mapping[str, torch.Tensor]") -> None:
+        """Nobody reads them."""
+
+    def read_tensors(self, region: str) -> "dict[str, torch.Tensor]":
+        """Nothing was placed there, which ends an episode."""
+        raise Refused(f"The region {region} is empty.", f"区域 {region} 为空。")
 
 
 def check(assignment: Assignment, hardware: str) -> list[Finding]:
@@ -97,11 +112,13 @@ def check(assignment: Assignment, hardware: str) -> list[Finding]:
 
 def _faults(task: DialogueTask, case: Case) -> Iterator[str]:
     for shown, answer in _ANSWERS.items():
-        partner = _Partner(task, task.regions(case.params), answer)
+        partner = _Partner(task.regions(case.params), task.limits(case.params).messages, answer)
         try:
             outcome = task.episode(case, partner, 1)
         except _TooMany:
             continue
+        except Refused as refused:
+            outcome = Outcome(False, refused.en, refused.zh)
         except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
             yield f"{case.id}: to {shown} the episode raises {type(error).__name__}: {error}"
             continue

@@ -14,7 +14,18 @@ from grader import callcheck
 from grader.callcheck import Problem
 from grader.judge.audit import AuditError, Comparison, compare_slot
 from grader.judge.failure import AssignmentFault
-from grader.task import BlobRegion, Case, Cost, DialogueTask, FunctionTask, Scalar, Slot, Tensor, outputs
+from grader.task import (
+    Budget,
+    Case,
+    Cost,
+    DialogueTask,
+    FunctionTask,
+    Region,
+    Scalar,
+    Slot,
+    Tensor,
+    outputs,
+)
 
 SECONDS = 30.0
 """For one call of the assignment's own functions."""
@@ -91,15 +102,26 @@ def cost(task: FunctionTask, case: Case, watch: Watch = unwatched) -> Cost:
     return guard("cost", case, checked, watch)
 
 
-def regions(task: DialogueTask, case: Case, watch: Watch = unwatched) -> tuple[BlobRegion, ...]:
-    """The blob regions of an episode."""
+def regions(task: DialogueTask, case: Case, watch: Watch = unwatched) -> tuple[Region, ...]:
+    """The regions of an episode."""
 
-    def checked() -> tuple[BlobRegion, ...]:
+    def checked() -> tuple[Region, ...]:
         given = tuple(task.regions(case.params))
         _refuse("regions", case, callcheck.region_problems(given))
         return given
 
     return guard("regions", case, checked, watch)
+
+
+def budget(task: DialogueTask, case: Case, watch: Watch = unwatched) -> Budget:
+    """What an episode may take of the candidate."""
+
+    def checked() -> Budget:
+        given = task.limits(case.params)
+        _refuse("budget", case, callcheck.budget_problems(given))
+        return given
+
+    return guard("budget", case, checked, watch)
 
 
 def fitting(what: str, case: Case, size: int, most: int) -> int:

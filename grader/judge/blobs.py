@@ -13,7 +13,7 @@ from grader.judge.arena import Arena
 from grader.judge.failure import CandidateFailure
 from grader.judge.layout import ALIGN
 from grader.messages import text
-from grader.task import ITEM_BYTES, BlobRegion
+from grader.task import ITEM_BYTES, BlobRegion, Region, TensorRegion
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +25,8 @@ class Placed:
 
     region: BlobRegion
     start: int
+    named: TensorRegion | None = None
+    """What the bytes are, where they hold named tensors."""
 
     @property
     def data(self) -> int:
@@ -40,6 +42,7 @@ class Placed:
     def describe(self) -> dict[str, object]:
         """For the candidate."""
         region = self.region
+        tensors = self.named.tensors if self.named is not None else {}
         return {
             "name": region.name,
             "dtype": region.dtype,
@@ -47,15 +50,19 @@ class Placed:
             "direction": region.direction,
             "start": self.start,
             "data": self.data,
+            "tensors": {name: [dtype, list(shape)] for name, (dtype, shape) in tensors.items()},
         }
 
 
-def lay_out(regions: Sequence[BlobRegion]) -> dict[str, Placed]:
+def lay_out(regions: Sequence[Region]) -> dict[str, Placed]:
     """Place the regions one behind the other, by name."""
     placed: dict[str, Placed] = {}
     at = 0
     for region in regions:
-        placed[region.name] = Placed(region, at)
+        if isinstance(region, TensorRegion):
+            placed[region.name] = Placed(region.blob, at, region)
+        else:
+            placed[region.name] = Placed(region, at)
         at = placed[region.name].end
     return placed
 
@@ -105,6 +112,12 @@ def read(arena: Arena, placed: Placed) -> "torch.Tensor":
     if region.dtype == "bool" and bool((values > 1).any()):
         raise CandidateFailure(Verdict.WRONG_ANSWER, text("blob_bool", name=region.name), alive=True)
     return values.view(dtype)
+
+
+def held(arena: Arena, placed: Placed) -> bytes:
+    """The bytes that the judge has placed in a region."""
+    count = int(_count(arena, placed).item())
+    return arena.read(placed.data, count * ITEM_BYTES[placed.region.dtype])
 
 
 def _count(arena: Arena, placed: Placed) -> "torch.Tensor":

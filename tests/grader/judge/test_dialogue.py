@@ -3,19 +3,34 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from grader import contract
+from grader import contract, transcript
 from grader.contract import Language, Verdict
 from grader.judge import dialogue
 from grader.judge.client import Client
 from grader.judge.failure import AssignmentFault
 from grader.sandbox import registry
 from grader.sandbox.base import Limits
-from grader.task import BlobRegion, Candidate, Case, DialogueTask, Json, Outcome, Params, Raised
+from grader.task import (
+    BlobRegion,
+    Budget,
+    Candidate,
+    Case,
+    DialogueTask,
+    DType,
+    Json,
+    Outcome,
+    Params,
+    Raised,
+    Refused,
+    Region,
+    TensorRegion,
+)
 
 SOURCE = b"""
 import time
@@ -102,6 +117,18 @@ def surrogate():
 
 def bits():
     return torch.tensor([True, False])
+
+
+class Counter:
+    def __init__(self, start):
+        self.value = start
+
+    def step(self, by):
+        self.value += by
+        return self.value
+
+    def broken(self):
+        return self.nothing
 """
 
 ADAPTER = b"""
@@ -126,6 +153,15 @@ def answer(module, method, message, regions):
         regions._count(region).fill_(1)
     if method == "broken":
         raise KeyError("adapter")
+    if method == "train":
+        policy = regions.read_tensors("start")
+        trained = {name: value + 1 if value.is_floating_point() else value for name, value in policy.items()}
+        exec(message, {"torch": torch, "policy": trained})
+        regions.write_tensors("policy", trained)
+        return None
+    if method == "raw":
+        regions.write("policy", torch.tensor(list(message.encode("latin-1")), dtype=torch.uint8))
+        return None
     return getattr(module, "echo")(message)
 """
 
@@ -134,6 +170,21 @@ REGIONS = (
     BlobRegion("out", "float32", 1000, "from_candidate"),
     BlobRegion("flags", "bool", 3, "from_candidate"),
 )
+POLICY: dict[str, tuple[DType, tuple[int, ...]]] = {
+    "weight": ("float32", (3, 2)),
+    "empty": ("bfloat16", (0,)),
+    "mask": ("bool", (2,)),
+}
+NAMED = (
+    TensorRegion("start", POLICY, "to_candidate"),
+    TensorRegion("policy", POLICY, "from_candidate"),
+    TensorRegion("loose", POLICY, "from_candidate", finite=False),
+)
+START = {
+    "weight": torch.arange(6.0).reshape(3, 2),
+    "empty": torch.empty(0, dtype=torch.bfloat16),
+    "mask": torch.tensor([True, False]),
+}
 Episode = Callable[[Candidate], Outcome]
 
 
@@ -175,13 +226,13 @@ def case(role: Any) -> Case:
     return Case("one", "part", "public", role, {"n": 3})
 
 
-def task(episode: Episode, regions: Sequence[BlobRegion] = (), **changes: Any) -> DialogueTask:
+def task(episode: Episode, regions: Sequence[Region] = (), **changes: Any) -> DialogueTask:
     def run(given: Case, candidate: Candidate, seed: int) -> Outcome:
         assert (given.id, seed) == ("one", 7)
         assert isinstance(candidate, Candidate)
         return episode(candidate)
 
-    def regions_of(_params: Params) -> Sequence[BlobRegion]:
+    def regions_of(_params: Params) -> Sequence[Region]:
         return regions
 
     return DialogueTask(run, regions_of, **changes)
@@ -417,3 +468,173 @@ def test_a_price_that_is_none_is_the_assignments_fault(plain: Bench, outcome: Ou
 def test_a_wrong_answer_has_no_price(plain: Bench) -> None:
     result = plain.price(Outcome(False, "wrong", "\u9519", value=1.0, bound=1.0)).result
     assert (result.verdict, result.measure, result.fraction) == (Verdict.WRONG_ANSWER, None, None)
+
+
+def test_named_tensors_cross_without_a_pickle(adapted: Bench) -> None:
+    def episode(candidate: Candidate) -> Outcome:
+        candidate.write_tensors("start", START)
+        candidate.ask("train", "policy['mask'] = torch.tensor([False, True])")
+        found = candidate.read_tensors("policy")
+        return passed(
+            torch.equal(found["weight"], START["weight"] + 1),
+            found["empty"].shape == (0,),
+            found["empty"].dtype is torch.bfloat16,
+            found["mask"].tolist() == [False, True],
+        )
+
+    result = adapted.test(episode, regions=NAMED)
+    assert result.verdict is Verdict.ACCEPTED, result.message
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "code"),
+    [
+        ("train", "policy.pop('weight')", "tensor_missing"),
+        ("train", "policy.pop('weight'); policy['w'] = torch.zeros(3, 2)", "tensor_missing"),
+        ("train", "policy['more'] = torch.zeros(0)", "tensor_unknown"),
+        ("train", "policy['weight'] = policy['weight'].t()", "tensor_shape"),
+        ("train", "policy['weight'] = policy['weight'].half()", "tensor_shape"),
+        ("train", "policy['mask'] = torch.zeros(2, dtype=torch.uint8)", "tensor_shape"),
+        (
+            "train",
+            "policy['weight'][0, 0] = -torch.inf",
+            "tensor_not_finite",
+        ),
+        ("train", "policy['weight'][0, 0] = float('nan')", "tensor_not_finite"),
+        ("train", "policy['weight'] = torch.zeros(1000, 1000)", "answer_form"),
+        ("train", "policy['weight'] = [1, 2]", "answer_form"),
+        ("raw", "", "tensor_nothing"),
+        ("raw", "abc", "tensor_file"),
+        ("raw", "\x02\0\0\0\0\0\0\0{}", "tensor_missing"),
+        ("raw", "\xff" * 8 + "{}", "tensor_file"),
+        ("raw", "\x02\0\0\0\0\0\0\0[]", "tensor_missing"),
+        ("raw", "\x02\0\0\0\0\0\0\0[1", "tensor_file"),
+        ("raw", '\x07\0\0\0\0\0\0\0{"a":1}', "tensor_file"),
+        ("raw", "cposix\nsystem\n(S'true'\ntR.", "tensor_file"),
+    ],
+)
+def test_a_policy_of_another_form_is_named(adapted: Bench, method: str, change: str, code: str) -> None:
+    def episode(candidate: Candidate) -> Outcome:
+        candidate.write_tensors("start", START)
+        candidate.ask(method, change)
+        candidate.read_tensors("policy")
+        return Outcome(True)
+
+    result = adapted.test(episode, regions=NAMED)
+    assert result.message is not None
+    assert (result.verdict, result.message.code) == (Verdict.WRONG_ANSWER, code), result.message.en
+
+
+@pytest.mark.parametrize(
+    "episode",
+    [
+        lambda candidate: candidate.write_tensors("start", {}),
+        lambda candidate: candidate.write_tensors("start", START | {"weight": torch.zeros(2, 3)}),
+        lambda candidate: candidate.write_tensors("in", START),
+        lambda candidate: candidate.read_tensors("out"),
+        lambda candidate: candidate.read_tensors("nowhere"),
+    ],
+)
+def test_tensors_that_no_region_takes_are_the_assignments_fault(adapted: Bench, episode: Episode) -> None:
+    with pytest.raises(AssignmentFault):
+        adapted.test(episode, regions=(*NAMED, *REGIONS))
+
+
+def test_a_class_lives_for_one_episode(plain: Bench) -> None:
+    def episode(candidate: Candidate) -> Outcome:
+        candidate.ask("Counter", [10])
+        return passed(
+            candidate.ask("Counter.step", {"by": 2}) == 12,
+            candidate.ask("Counter.step", [3]) == 15,
+            candidate.ask("Counter.broken", [])
+            == Raised("AttributeError", "'Counter' object has no attribute 'nothing'"),
+        )
+
+    assert plain.test(episode).verdict is Verdict.ACCEPTED
+    gone = plain.test(lambda candidate: passed(candidate.ask("Counter.step", [1]) == 1))
+    assert gone.message is not None
+    assert gone.message.code == "missing_method"
+
+    def unknown(candidate: Candidate) -> Outcome:
+        candidate.ask("Counter", [10])
+        return passed(candidate.ask("Counter.other", []) == 1)
+
+    result = plain.test(unknown)
+    assert result.message is not None
+    assert (result.message.code, "other" in result.message.en) == ("missing_method", True)
+
+
+def test_an_episode_refuses_from_however_deep_and_tells_what_passed(plain: Bench) -> None:
+    def refusing(candidate: Candidate) -> Outcome:
+        candidate.ask("add", [1, 2])
+        raise Refused("Not this.", "不是这个。")
+
+    refused = plain.test(refusing)
+    assert refused.verdict is Verdict.WRONG_ANSWER
+    assert refused.message is not None
+    assert (refused.message.en, refused.message.zh) == ("Not this.", "不是这个。")
+    told = plain.test(lambda _candidate: Outcome(True, "1,000 a second", "每秒 1,000 次"))
+    assert told.verdict is Verdict.ACCEPTED
+    assert told.message is not None
+    assert (told.message.code, told.message.en) == ("episode_passed", "1,000 a second")
+
+
+def test_a_case_has_a_budget_of_its_own_and_the_judge_the_clock(plain: Bench) -> None:
+    def episode(candidate: Candidate) -> Outcome:
+        before = candidate.waited_ns
+        candidate.ask("sleep", [0.05])
+        return passed(before == 0, 50_000_000 <= candidate.waited_ns < 60_000_000_000)
+
+    assert plain.test(episode, budget=lambda params: Budget(params["n"])).verdict is Verdict.ACCEPTED
+
+    def four(candidate: Candidate) -> Outcome:
+        return passed(*(candidate.ask("add", [n, 1]) == n + 1 for n in range(4)))
+
+    result = plain.test(four, budget=lambda params: Budget(params["n"]))
+    assert result.message is not None
+    assert (result.verdict, result.message.code) == (Verdict.TIME_LIMIT, "messages")
+    for wrong in (None, Budget(0), Budget(1, float("nan"))):
+        with pytest.raises(AssignmentFault):
+            plain.test(four, budget=lambda _params, wrong=wrong: wrong)
+
+
+def test_a_public_case_leaves_a_transcript(adapted: Bench, plain: Bench) -> None:
+    def episode(candidate: Candidate) -> Outcome:
+        candidate.write_tensors("start", START)
+        candidate.ask("train", "")
+        candidate.read_tensors("policy")
+        candidate.ask("broken", None)
+        return Outcome(True)
+
+    result = adapted.test(episode, regions=NAMED)
+    found = transcript.unpack(result.transcript, case=result.case, part=result.part, params=result.params)
+    assert [next(iter(entry)) for entry in found.entries] == ["open", "write", "ask", "read", "ask"]
+    assert found.complete
+    assert found.entries[2]["answer"] is None
+    assert found.entries[4]["failed"] == "wrong_answer"
+    assert transcript.load(found.dump()) == found
+
+    def long(candidate: Candidate) -> Outcome:
+        for number in range(60):
+            candidate.ask("echo", [[(number * k * k) % 65_521 for k in range(5_000)]])
+        return Outcome(True)
+
+    much = plain.test(long)
+    assert 30_000 < len(much.transcript) <= transcript.PACKED_CHARS
+    beginning = transcript.unpack(much.transcript, case="", part="", params={})
+    assert not beginning.complete
+    assert 1 < len(beginning.entries) < 61
+    hidden = dialogue.test(
+        plain.take(),
+        task(lambda _c: Outcome(True)),
+        replace(case("test"), visibility="hidden"),
+        7,
+        watch=watch,
+    )
+    assert hidden.result.transcript == ""
+    for junk in ("", "1", "1????", "1AAAA"):
+        with pytest.raises(transcript.TranscriptError):
+            transcript.unpack(junk, case="", part="", params={})
+    for junk in ("", "{}", "[]", '{"solmark_transcript": 2}', "x"):
+        with pytest.raises(transcript.TranscriptError):
+            transcript.load(junk)

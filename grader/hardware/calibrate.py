@@ -37,6 +37,7 @@ FULL_SECONDS = 16.0
 QUICK_SECONDS = 2.5
 QUICK_ROUNDS = 100
 QUICK_SESSIONS = 4
+QUICK_READINGS = 50
 NOISY = 0.8
 """Below this share of the best burst, the typical one says that the machine was busy."""
 _RUNS_KEPT = 10
@@ -68,11 +69,12 @@ def calibrate(
         found, remarks = _rows(quick=quick, progress=progress)
         progress(Text(code="calibrate_constant", en="the judge's own constant", zh="评测器自身的常数"))
         overhead, missing = _overhead(quick=quick)
-        spread = None
+        spread = yardstick = None
         if overhead:
             progress(Text(code="calibrate_sessions", en="how sessions differ", zh="各次评测之间的差异"))
-            spread = _spread(quick=quick)
-        calibration = _merged(previous, found, overhead, spread)
+            yardstick = _yardstick(quick=quick)
+            spread = _spread(quick=quick, yardstick_seconds=yardstick)
+        calibration = _merged(previous, found, overhead, spread, yardstick)
         path = store(calibration)
     return Outcome(calibration, path, found, (*remarks, *missing))
 
@@ -97,7 +99,7 @@ def raise_ceilings() -> Hardware:
         if previous is None:
             raise HardwareError("this machine is not calibrated")
         found, _ = _rows(quick=True, progress=lambda _text: None)
-        store(_merged(previous, found, {}, None))
+        store(_merged(previous, found, {}, None, None))
     return load("cpu")
 
 
@@ -193,15 +195,22 @@ def _overhead(*, quick: bool) -> tuple[dict[str, float], tuple[Text, ...]]:
         return {}, (Text(code="calibrate_no_constant", en=en, zh=zh),)
 
 
-def _spread(*, quick: bool) -> float:
+def _yardstick(*, quick: bool) -> float:
+    """What a reading of the judge's own memory takes while nobody else uses the machine."""
+    from grader.judge import yardstick
+
+    return yardstick.measure(QUICK_READINGS if quick else yardstick.READINGS)
+
+
+def _spread(*, quick: bool, yardstick_seconds: float) -> float:
     """How far apart fresh sessions lie, where the constant could be measured too."""
-    from grader.judge import spread
+    from grader.judge import spread, yardstick
     from grader.sandbox import registry
     from grader.sandbox.base import SandboxError
 
     try:
-        sessions = QUICK_SESSIONS if quick else spread.SESSIONS
-        return spread.measure(registry.choose(None), sessions, 0.0 if quick else spread.PAUSE_SECONDS)
+        sessions, pause = (QUICK_SESSIONS, 0.0) if quick else (spread.SESSIONS, spread.PAUSE_SECONDS)
+        return spread.measure(registry.choose(None), sessions, pause, yardstick.SLOWER * yardstick_seconds)
     except SandboxError as error:
         raise HardwareError(f"the judge could not time a program of its own: {error}") from error
 
@@ -211,6 +220,7 @@ def _merged(
     found: Mapping[int, Ceilings],
     overhead: Mapping[str, float],
     spread: float | None,
+    yardstick: float | None,
 ) -> Calibration:
     from grader.judge import cache, cores
     from grader.judge.environment import clock_judge
@@ -230,6 +240,7 @@ def _merged(
         "by_cores": {count: {"best": row.best, "median": row.median} for count, row in found.items()},
         "overhead_seconds": dict(overhead),
         "session_spread": spread,
+        "yardstick_seconds": yardstick,
     }
     return Calibration(
         hardware="cpu",
@@ -242,6 +253,7 @@ def _merged(
         by_cores=rows,
         overhead_seconds=_lower(kept, overhead),
         session_spread=spread if spread is not None or previous is None else previous.session_spread,
+        yardstick_seconds=yardstick or (previous.yardstick_seconds if previous else None),
         runs=(*(previous.runs if previous else ()), run)[-_RUNS_KEPT:],
     )
 

@@ -92,6 +92,8 @@ class Calibration(Model):
     """The judge's constant c by kind of candidate (see `grader.judge.overhead`)."""
     session_spread: float | None = Field(default=None, ge=0, lt=1)
     """As the last full run found it (see `grader.judge.spread`)."""
+    yardstick_seconds: Positive | None = None
+    """What a reading of the judge's own memory took on the quiet machine (see `grader.judge.yardstick`)."""
     runs: tuple[dict[str, Any], ...] = ()
     """Best and median of each run, newest last: for people, not for scores."""
 
@@ -125,6 +127,8 @@ class Hardware(Profile):
     cores: int | None = None
     """CPU only: the number of cores that the rates hold for."""
     overhead_seconds: dict[str, Positive] = Field(default_factory=dict)
+    yardstick_seconds: Positive | None = None
+    """CPU only: a reading of the judge's own memory on the quiet machine."""
     calibrated: str | None = None
     """When it was calibrated; None means never, and a CPU then has no rates at all."""
 
@@ -134,7 +138,7 @@ class Hardware(Profile):
 
         What differs between nodes of one class (measured rates, the judge's constant) is left out.
         """
-        values = self.model_dump(mode="json", exclude={"calibrated", "overhead_seconds"})
+        values = self.model_dump(mode="json", exclude={"calibrated", "overhead_seconds", "yardstick_seconds"})
         for rates in (*values["units"].values(), values["dram"], values["link"]):
             if rates is not None:
                 del rates["measured"]
@@ -257,6 +261,7 @@ def _cpu_values(calibration: Calibration, cores: int | None) -> Mapping[str, Any
         "dram": _best(row.dram, row.fastest.get("dram", 0.0)),
         "units": {unit: _best(rate, row.fastest.get(unit, 0.0)) for unit, rate in row.units.items()},
         "step_seconds": calibration.step_seconds,
+        "yardstick_seconds": calibration.yardstick_seconds,
     }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 
 from grader.contract import Evidence, Text, Verdict
-from grader.judge import cores
+from grader.judge import cores, yardstick
 from grader.judge.audit import Comparison
 from grader.judge.cache import Evictor
 from grader.judge.channel import NONCE_BYTES
@@ -51,6 +51,9 @@ class Round:
     comparisons: tuple[Comparison, ...]
     void: bool = False
     """The candidate seemed to use CPU time while frozen, for the first time: the round does not count."""
+    yardstick: float = 0.0
+    """Seconds of the slower of two readings of the judge's own memory around the round, 0 where there is none
+    (see `judge.yardstick`)."""
 
     @property
     def passed(self) -> bool:
@@ -151,7 +154,7 @@ class Clock(Sequencer):
     sample: int | None = None
     case: str = ""
     steps: dict[str, float] = field(default_factory=dict)
-    """Seconds spent so far by step (arm, fill, evict, run, audit)."""
+    """Seconds spent so far by step (arm, fill, evict, run, yardstick, audit)."""
     rounds: int = 0
     voids: dict[int, Evidence] = field(default_factory=dict)
 
@@ -169,12 +172,15 @@ class Clock(Sequencer):
             self.ring.fill(calls)
             self.ring.publish(calls)
         with self.step("evict"):
-            self.ring.pool.everywhere(self.evictor.stream)  # Each core has written a part of the slots.
+            reading = yardstick.read(self.ring.pool, self.evictor)  # Each core has written some slots.
         self.check_still(booked, "between fill and go")
         if self.client.unread():
             raise self.early()
         with self.step("run"):
             seconds, booked = self._time(limit_seconds)
+        if self.freezer is not None:
+            with self.step("yardstick"):
+                reading = max(reading, yardstick.read(self.ring.pool, self.evictor))
         with self.step("audit"):
             self.ring.check_intact(calls)
             slots = self._draw(calls)
@@ -182,7 +188,7 @@ class Clock(Sequencer):
         self.check_still(booked, "during the audit")
         if self.freezer is not None:
             self.freezer.thaw()
-        return Round(calls, seconds, len(slots), tuple(comparisons), self.void)
+        return Round(calls, seconds, len(slots), tuple(comparisons), self.void, reading)
 
     def _time(self, limit_seconds: float) -> tuple[float, float]:
         nonce = secrets.token_bytes(NONCE_BYTES)

@@ -43,7 +43,7 @@ class CorePool:
         return _all([worker.submit(work, part) for worker, part in zip(self._workers, parts, strict=False)])
 
     def everywhere(self, work: Callable[[], Result]) -> list[Result]:
-        """`work` once on every core of the pool."""
+        """`work` once on every core of the pool; results in their order, the judge's core first."""
         if not self._workers:
             return [work()]
         return _all([worker.submit(work) for worker in self._workers])

@@ -8,7 +8,7 @@ slow one gets fewer calls; if it then turns fast, its rounds so far are void and
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import Protocol
 
 from grader.contract import Evidence, Text, Verdict
@@ -19,6 +19,8 @@ from grader.messages import text
 from grader.sol import Bound
 
 ROUND_SECONDS = 0.010
+PATIENCE = 1.25
+"""So many times the rule's seconds may pass where too few rounds found the machine quiet."""
 AIM = 1.5
 """What a slow candidate's round should last, in times of the least: its noise must not carry it below."""
 
@@ -49,8 +51,12 @@ class Rounds:
     limit_seconds: float
     progress: Callable[[int, int], None]
     round_seconds: float = ROUND_SECONDS
+    quiet_seconds: float = inf
+    """A round counts only if the judge's own readings around it took no longer (see `judge.yardstick`)."""
     seconds: list[float] = field(default_factory=list)
     """Seconds of a call, one entry for each round that counts."""
+    disturbed: int = 0
+    """Rounds of the measurement that did not count because the machine was slower than when it is quiet."""
     calls: int = 1
     audited: int = 0
     errors: tuple[Comparison, ...] = ()
@@ -78,7 +84,12 @@ class Rounds:
         return self._round(1).seconds
 
     def check_light(self, ceiling: Bound) -> None:
-        """Raise IntegrityFailure if a call took less than the bound at the physical ceiling."""
+        """Raise IntegrityFailure if a call took less than the bound at the physical ceiling.
+
+        A measurement that the machine disturbed too often has no median, and accuses nobody.
+        """
+        if len(self.seconds) < self.rule.min_rounds:
+            return
         median = of_median(self.seconds).median
         if median < ceiling.seconds:
             raise self._too_fast(
@@ -90,16 +101,22 @@ class Rounds:
 
     def _attempt(self, begin: float) -> Decision:
         """Rounds until a decision; from the start, with a larger `calls`, after one too short to count."""
-        self.seconds = []
+        self.seconds, self.disturbed = [], 0
         self._round(self.calls)  # Settles caches, page tables and clocks; audited, but not counted.
         while True:
             done = self._round(self.calls)
             if done.seconds < self.round_seconds and self.calls < self.most:
                 self.calls = self._enough_calls(done)
                 return self._attempt(begin)
+            elapsed = time.monotonic() - begin
+            if done.yardstick > self.quiet_seconds:
+                self.disturbed += 1
+                if elapsed >= PATIENCE * self.rule.seconds:
+                    return Decision.UNSTABLE
+                continue
             self.seconds.append(self._per_call(done))
             self.progress(len(self.seconds), self.rule.max_rounds)
-            decision = self.rule.decide(self.seconds, time.monotonic() - begin)
+            decision = self.rule.decide(self.seconds, elapsed)
             if decision is not Decision.MORE:
                 return decision
 

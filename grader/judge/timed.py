@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from math import ceil
+from dataclasses import dataclass, field, replace
+from math import ceil, inf
 from typing import Any
 
 from grader import scoring, sol
 from grader.contract import Evidence, Measure, ProbeResult, Text, TimedResult, Verdict
 from grader.hardware.profile import Hardware
-from grader.judge import authored, cores
+from grader.judge import authored, cores, yardstick
 from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.client import Client
 from grader.judge.clock import Clock, IntegrityFailure, quiet
@@ -58,6 +58,9 @@ class Plan:
     """On a device, bytes/s of the ring's fill with nobody else there; 0 where it was not measured."""
     empty: Latency | None = None
     """On a device, what a sealed round of this case takes with a candidate of ours that does nothing."""
+
+    quiet_seconds: float = inf
+    """On a CPU, the longest that the judge's own readings around a round may take for it to count."""
 
     @property
     def arena_bytes(self) -> int:
@@ -140,7 +143,12 @@ def plan(
         available = most = device.ring_bytes(working_bytes(task, size))
     authored.fitting("tensors", case, size, available)
     count = max(1, min(count, most // size))
-    return Plan(task, case, hardware, cost, lay_out(tensors, count), bound, ceiling, device, round_seconds)
+    laid_out = Plan(
+        task, case, hardware, cost, lay_out(tensors, count), bound, ceiling, device, round_seconds
+    )
+    if device is not None or hardware is None or hardware.yardstick_seconds is None:
+        return laid_out
+    return replace(laid_out, quiet_seconds=yardstick.SLOWER * hardware.yardstick_seconds)
 
 
 def run(
@@ -168,7 +176,14 @@ def run(
     steps: dict[str, float] = {}
     ring, clock = _machinery(client, plan, llc, steps, limits)
     rounds = Rounds(
-        clock, len(plan.slots), rule, overhead.minimum, limits.round, progress, plan.round_seconds
+        clock,
+        len(plan.slots),
+        rule,
+        overhead.minimum,
+        limits.round,
+        progress,
+        plan.round_seconds,
+        plan.quiet_seconds,
     )
     evidence: tuple[Evidence, ...] = ()
     detail = ""
@@ -263,6 +278,15 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
         rounds.check_light(plan.ceiling)
     if decision is Decision.ENOUGH:
         return Verdict.ACCEPTED, None
+    if len(rounds.seconds) < rounds.rule.min_rounds:
+        disturbed = text(
+            "disturbed",
+            disturbed=rounds.disturbed,
+            rounds=rounds.disturbed + len(rounds.seconds),
+            slower=f"{yardstick.SLOWER:g}",
+            least=rounds.rule.min_rounds,
+        )
+        return Verdict.UNSTABLE_TIMING, disturbed
     width = of_median(rounds.seconds).half_width
     scattered = text(
         "scattered", width=f"{width:.1%}", rounds=len(rounds.seconds), target=f"{rounds.rule.target:.0%}"
@@ -297,6 +321,7 @@ def _result(
         shapes={p.tensor.name: p.tensor.describe() for p in plan.slots[0].plan.placements},
         calls=rounds.calls,
         rounds=tuple(rounds.seconds),
+        disturbed_rounds=rounds.disturbed,
         overhead_seconds=overhead.minimum,
         bias_bound_seconds=(overhead.median - overhead.minimum) / rounds.calls,
         eager=plan.device is None or bool(remark),

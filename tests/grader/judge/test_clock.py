@@ -93,7 +93,7 @@ def test_an_honest_round_is_timed_and_audited_in_full(clock: Callable[..., Clock
     # Every slot of every round had values of its own.
     values = torch.stack(inputs).numpy().ravel()
     assert len(np.unique(values)) > 0.98 * len(values)
-    assert set(honest.steps) == {"arm", "fill", "evict", "run", "audit"}
+    assert set(honest.steps) == {"arm", "fill", "evict", "run", "yardstick", "audit"}
 
 
 def test_fewer_calls_leave_the_other_slots_alone(clock: Callable[..., Clock]) -> None:

@@ -10,7 +10,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,24 +87,18 @@ def do_bench(call: Callable[[], object]) -> float:
     return float(milliseconds) * 1e-3
 
 
-def events(
-    call: Callable[[], object], *, calls: int = CALLS, clean: bool = False, rest_seconds: float = 0.0
-) -> float:
+def events(call: Callable[[], object], *, clean: bool = False) -> float:
     """Seconds by a pair of events around each call, after a flush; the median.
 
     The flush writes, and leaves the cache full of lines that the call must write back; if `clean`, it reads.
-    With `rest_seconds` the device has nothing to do for so long between flush and call.
     """
     flushed = torch.zeros(FLUSHED_BYTES // 4, dtype=torch.int32, device="cuda")
     pairs = []
-    for _ in range(calls):
+    for _ in range(CALLS):
         if clean:
             flushed.sum()
         else:
             flushed.zero_()
-        if rest_seconds:
-            torch.cuda.synchronize()
-            time.sleep(rest_seconds)
         pair = [torch.cuda.Event(enable_timing=True) for _ in range(2)]  # type: ignore[no-untyped-call, unused-ignore]
         pair[0].record()
         call()

@@ -20,29 +20,23 @@ from benchmarks import results_schema
 from benchmarks.clock import baselines
 from benchmarks.clock.kernels import KERNELS, Kernel
 from benchmarks.gpu import sessions
-from grader.contract import TimedResult, Verdict
+from grader.contract import Verdict
 from grader.hardware import profile
 from grader.judge import environment, timed
 from grader.judge.gpu.device import Device
-from grader.judge.overhead import Overhead
 from grader.sandbox import registry
-from grader.sandbox.base import Backend
 
 OUTPUT = results_schema.RESULTS / "clock.h200.json"
 GRADINGS = 20
 SHORT_GRADINGS = 5
 """Of short kernels without a link, which no grading ranks."""
-PLAIN_GRADINGS = 5
-EXPLAINING = 3
-REST_SECONDS = 0.02
-RESTED_CALLS = 30
+CLEAN_REPEATS = 3
 FIELDS = {
     "outside": "seconds", "do_bench": "do_bench_seconds", "events": "events_seconds",
-    "plain": "plain_seconds", "ncu": "ncu_seconds", "clean": "clean_seconds", "rested": "rested_seconds",
+    "ncu": "ncu_seconds", "clean": "clean_seconds",
     "ncu read": "ncu_read_bytes", "ncu written": "ncu_written_bytes", "ncu sm": "ncu_sm_hertz",
 }  # fmt: skip
-"""Clocks and what a row calls their numbers. `clean` and `rested` are events after a flush that only reads,
-and after a pause as well: as ncu finds the device."""
+"""Clocks and what a row calls their numbers. `clean` are events after a flush that only reads."""
 Kept = dict[tuple[str, str], list[float]]
 """(clock, kernel) to its numbers."""
 
@@ -125,7 +119,7 @@ def run(hardware_class: str, kept: Path, until: float) -> None:
 def outside(
     hardware_class: str, device: Device, notes: Notes, kernels: Sequence[Kernel], wanted: int
 ) -> None:
-    """Gradings of a group: ranked as the judge ranks, then without a sandbox."""
+    """Gradings of a group, timed as the judge times."""
     hardware, backend = profile.load(hardware_class), registry.choose(None)
     plans = sessions.with_fill_rates(
         timed.plan(kernel.task, kernel.case, hardware, device) for kernel in kernels
@@ -134,27 +128,15 @@ def outside(
     subject = sessions.program(
         f"solution{program.suffix}", program.read_bytes(), backend, device.compiler_flags
     )
-    kinds: list[tuple[str, Backend, int]] = [("outside", backend, wanted)]
-    if not kernels[0].linked and wanted == GRADINGS and program.suffix == ".cu":
-        kinds.append(("plain", registry.choose("plain"), PLAIN_GRADINGS))
-    for clock, where, count in kinds:
-        while notes.due(clock, kernels, count) and notes.count(f"{clock} failed", kernels[0]) <= GRADINGS:
-            session = sessions.run(subject, plans, where, device, hardware)
-            device.check_clean()
-            if session.verdict is not Verdict.ACCEPTED:
-                print(clock, kernels[0].name, session.verdict.value, session.message, flush=True)
-                notes.take(f"{clock} failed", kernels[0], [session.seconds])
-                continue
-            for kernel, timing in zip(kernels, session.timings, strict=True):
-                notes.take(clock, kernel, [found(clock, timing.result, Overhead.of(hardware).minimum)])
-
-
-def found(clock: str, result: TimedResult, constant: float) -> float:
-    """Seconds of a call."""
-    seconds = statistics.median(result.rounds)
-    if clock == "plain":  # The judge subtracts no constant where nothing can be frozen.
-        return seconds - constant / result.calls
-    return seconds
+    while notes.due("outside", kernels, wanted) and notes.count("outside failed", kernels[0]) <= GRADINGS:
+        session = sessions.run(subject, plans, backend, device, hardware)
+        device.check_clean()
+        if session.verdict is not Verdict.ACCEPTED:
+            print(kernels[0].name, session.verdict.value, session.message, flush=True)
+            notes.take("outside failed", kernels[0], [session.seconds])
+            continue
+        for kernel, timing in zip(kernels, session.timings, strict=True):
+            notes.take("outside", kernel, [statistics.median(timing.result.rounds)])
 
 
 def inside(kernel: Kernel, notes: Notes) -> None:
@@ -167,10 +149,8 @@ def inside(kernel: Kernel, notes: Notes) -> None:
     for _ in range(GRADINGS - notes.count("events", kernel)):
         notes.take("do_bench", kernel, [baselines.do_bench(arguments.call)])
         notes.take("events", kernel, [baselines.events(arguments.call)])
-    for _ in range(EXPLAINING - notes.count("rested", kernel)):
+    for _ in range(CLEAN_REPEATS - notes.count("clean", kernel)):
         notes.take("clean", kernel, [baselines.events(arguments.call, clean=True)])
-        rested = baselines.events(arguments.call, calls=RESTED_CALLS, clean=True, rest_seconds=REST_SECONDS)
-        notes.take("rested", kernel, [rested])
     del arguments
     torch.cuda.empty_cache()
 
@@ -224,7 +204,7 @@ def row(kernel: Kernel, numbers: Kept) -> dict[str, Any]:
             found[f"{name}_cv"] = results_schema.cv(values)
     if len(samples["seconds"]) > 1:
         found["cv"] = found["seconds_cv"]
-    for other in ("ncu", "plain", "do_bench", "events", "clean", "rested"):
+    for other in ("ncu", "do_bench", "events", "clean"):
         if f"{other}_seconds" in found:
             ratios[f"{other}_ratio"] = ("seconds", f"{other}_seconds")
             found[f"{other}_ratio"] = found["seconds"] / found[f"{other}_seconds"]

@@ -36,6 +36,7 @@ class Script:
 LANES = (
     (
         Script("benchmarks.clock.measure", "clock.h200.json", 40.0, resumes=True),
+        Script("benchmarks.gpu.sandboxed", "sandboxed.h200.json", 80.0),
         Script("benchmarks.gpu.constant", "constant.h200.json", 40.0, options=("--sessions", "3")),
     ),
     (

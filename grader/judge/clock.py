@@ -101,15 +101,23 @@ class Sequencer:
         growth = self.freezer.cpu_seconds() - booked
         if growth <= limit:
             return
-        evidence = Evidence(
-            kind="cpu_time",
-            case=self.case,
-            round=self.rounds,
-            measured=growth,
-            limit=limit,
-            unit="s",
-            text=f"CPU time used {when}, while frozen",
+        self.void_round(
+            Evidence(
+                kind="cpu_time",
+                case=self.case,
+                round=self.rounds,
+                measured=growth,
+                limit=limit,
+                unit="s",
+                text=f"CPU time used {when}, while frozen",
+            )
         )
+
+    def void_round(self, evidence: Evidence) -> None:
+        """Do not count the round that runs: what was seen can, rarely, be the machine's own doing.
+
+        Raises IntegrityFailure the second time in a case.
+        """
         if self.voids and not self.void:
             raise IntegrityFailure(Verdict.WORK_OUTSIDE_THE_CLOCK, text("outside_clock"), evidence)
         self.voids.setdefault(self.rounds, evidence)

@@ -208,7 +208,7 @@ def run(
     finally:
         ring.close()
     void = [
-        f"round {number} did not count: {seen.text} ({seen.measured:.6f} s)"
+        f"round {number} did not count: {seen.text} ({seen.measured:.6g} {seen.unit})"
         for number, seen in clock.voids.items()
     ]
     summary = clock.summary() if isinstance(clock, DeviceClock) else ""

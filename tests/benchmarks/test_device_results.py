@@ -8,22 +8,20 @@ from typing import Any
 
 import pytest
 
-from grader.judge import environment, probes
+from grader.judge import environment
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PROGRAMS = ROOT / "tests" / "attacks" / "device"
 MEASURED = ("attacks", "clock", "constant", "gradings", "kernels", "steps", "twenty")
 GRADINGS = 20
-FEWER_GRADINGS = 12
-"""Of the longer kernels, before the device's time was over; 20 were asked for."""
 SHORT_SECONDS = 50e-6
 MIB = 1 << 20
-MEASURED_BIAS_SECONDS = 30e-6
+ACCUSED = 1
+"""Gradings of honest programs in `clock` that a single gap of the watchdog ended; such a round is void now."""
 SINCE = {
-    "f043c14e7c1c": {
-        "d47a6bd6a688": "probes allow 60 µs in place of 30: every verdict of overlap stands, see below",
-        "118b819ece70": "and rounds that do not count keep their evidence, in a dict and no longer a list",
+    "118b819ece70": {
+        "13cd35fd7513": "the first gap of the watchdog in a case voids its round; only the second is a verdict",
     },
 }
 """What has changed since a measurement and moves nothing that was measured, by the digest after it."""
@@ -83,11 +81,10 @@ def test_no_attack_gains_and_sixty_of_them_gain_from_a_naive_grader() -> None:
     assert len({row["family"] for row in counted}) >= 9
 
 
-def test_verdicts_of_overlap_stand_with_the_bias_that_probes_allow_now() -> None:
+def test_overlap_is_seen() -> None:
     overlaps = [row for row in rows("attacks") if row["verdict"] == "overlap"]
     assert len(overlaps) >= 5
-    more = (1 - probes.SHARE) * (probes.BIAS_SECONDS - MEASURED_BIAS_SECONDS)
-    assert all(row["measured"] < row["limit"] - more for row in overlaps)
+    assert all(row["measured"] < row["limit"] for row in overlaps)
 
 
 def test_attacks_were_measured_on_the_programs_of_today() -> None:
@@ -111,10 +108,10 @@ def test_graded_times_scatter_less_than_was_asked() -> None:
     assert len(linked) >= 3
     assert len(long) >= 4
     assert all(len(row["samples"]["seconds"]) >= GRADINGS for row in linked)
-    assert all(len(row["samples"]["seconds"]) >= FEWER_GRADINGS for row in long)
+    assert all(len(row["samples"]["seconds"]) >= GRADINGS for row in long)
     assert all(row["cv"] <= 0.02 for row in linked)
     assert all(row["cv"] <= 0.01 for row in long)
-    assert not any(row["failed_gradings"] for row in clock)
+    assert sum(row["failed_gradings"] for row in clock) <= ACCUSED
 
 
 def test_the_outside_clock_agrees_with_events_where_these_are_steady() -> None:

@@ -143,7 +143,8 @@ class DeviceClock(Sequencer):
         gap = ring.watchdog.gap()
         self.largest_gap = max(self.largest_gap, gap)
         if gap > GAP_CYCLES:
-            raise self._outside("watchdog_gap", gap, GAP_CYCLES, "cycles", "the watchdog lost the device")
+            lost = self._evidence("watchdog_gap", gap, GAP_CYCLES, "cycles", "the watchdog lost the device")
+            self.void_round(lost)
         if self.fill_rate > 0:
             expected = ring.filled_bytes(calls) / self.fill_rate
             taken = ring.fill_seconds()
@@ -164,16 +165,16 @@ class DeviceClock(Sequencer):
             )
 
     def _outside(self, kind: str, measured: float, limit: float, unit: str, what: str) -> IntegrityFailure:
-        return IntegrityFailure(
-            Verdict.WORK_OUTSIDE_THE_CLOCK,
-            text("outside_clock"),
-            Evidence(
-                kind=kind,
-                case=self.case,
-                round=self.rounds,
-                measured=measured,
-                limit=limit,
-                unit=unit,
-                text=what,
-            ),
+        evidence = self._evidence(kind, measured, limit, unit, what)
+        return IntegrityFailure(Verdict.WORK_OUTSIDE_THE_CLOCK, text("outside_clock"), evidence)
+
+    def _evidence(self, kind: str, measured: float, limit: float, unit: str, what: str) -> Evidence:
+        return Evidence(
+            kind=kind,
+            case=self.case,
+            round=self.rounds,
+            measured=measured,
+            limit=limit,
+            unit=unit,
+            text=what,
         )

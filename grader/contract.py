@@ -2,7 +2,8 @@
 
 `JobSpec` goes from the server to a worker, `Event` and `Report` come back. A reader of version n accepts
 version n - 1 and refuses any other with a message that says which side to upgrade. The JSON schemas are
-committed beside this file (`contract.schema.json`) and pinned by a test.
+committed beside this file (`contract.schema.json`) and pinned by a test; documents of the version before
+are committed beside the tests, which read them (`CONTRIBUTING.md` says how the version is raised).
 """
 
 import json
@@ -12,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-VERSION = 1
-"""Version of the wire format. Raise it with every incompatible change."""
+VERSION = 2
+"""Version of the wire format. A new key is an incompatible change too: readers refuse unknown ones."""
 
 REPORT_BYTES = 1 << 20
 """A document of more bytes than this is refused."""
@@ -230,7 +231,7 @@ class JobLimits(Wire):
 class JobSpec(Wire):
     """One attempt at one submission, as the server hands it to a worker. Carries no file content."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     submission: str = Field(min_length=1, max_length=64)
     attempt: int = Field(ge=1)
     token: str = Field(min_length=16, max_length=128)
@@ -370,7 +371,7 @@ class BuildResult(Wire):
 
 
 class Evidence(Wire):
-    """One observation behind an integrity verdict: what was measured, and the limit it passed."""
+    """One observation behind an integrity verdict or a review: what was measured, and the limit it passed."""
 
     kind: str = Field(max_length=64)
     case: str | None = Field(default=None, max_length=64)
@@ -433,6 +434,8 @@ class Score(Wire):
     performance_points: Finite | None = None
     ranked: bool = False
     unranked_reason: Text | None = None
+    review: bool = False
+    """Nothing but a look of the staff at `Report.evidence` keeps it from being ranked."""
 
 
 class StaffDetail(Wire):
@@ -448,7 +451,7 @@ class StaffDetail(Wire):
 class Report(Wire):
     """All that a grading session found. `for_student()` removes what students may not see."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     submission: str = Field(max_length=64)
     attempt: int = Field(ge=1)
     token: str = Field(max_length=128)
@@ -491,7 +494,7 @@ class Report(Wire):
 class Event(Wire):
     """One step of progress of an attempt; `seq` counts up from 1 within the attempt."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     attempt: int = Field(ge=1)
     seq: int = Field(ge=1)
     time: Finite
@@ -524,7 +527,7 @@ def read(model: type[Document], data: bytes | str) -> Document:
     if type(version) is not int:  # True and 1.0 equal 1, and are no versions.
         raise VersionError(f"{model.__name__}: version {version!r} is no integer; upgrade the sender")
     if version == VERSION - 1:
-        value = {**value, "version": VERSION}  # Version 0 had the same fields: nothing to convert.
+        value = _from_before(value)
     elif version != VERSION:
         older = "the sender" if version < VERSION else "this reader"
         raise VersionError(
@@ -535,6 +538,15 @@ def read(model: type[Document], data: bytes | str) -> Document:
         return model.model_validate_json(json.dumps(value))
     except ValidationError as error:
         raise ContractError(_explain(model.__name__, error)) from error
+
+
+def _from_before(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of the version before as one of this version.
+
+    Version 1 lacked `disturbed_rounds` and `transcript` of cases and `review` of a score. Its judge counted
+    every round, kept no transcripts and sent nothing to staff for a look: what the defaults say.
+    """
+    return {**value, "version": VERSION}
 
 
 def json_schemas() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The wire: what is read, what is refused, and that the committed schemas are those of the code."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from grader.contract import (
 )
 
 SHA = "0" * 64
+WIRE = Path(__file__).with_name("wire")
 
 
 def job(**changes: Any) -> JobSpec:
@@ -74,7 +76,7 @@ def changed(document: JobSpec | Report | Event, **changes: Any) -> str:
 def test_the_committed_schema_is_that_of_the_code() -> None:
     committed = json.loads((Path(grader.__file__).parent / "contract.schema.json").read_text("utf-8"))
     assert committed == contract.json_schemas(), (
-        "the wire format changed: raise VERSION if readers of the version before cannot read it, then write "
+        "the wire format changed: raise VERSION if a release has it (CONTRIBUTING.md says how), then write "
         "json_schemas() to grader/contract.schema.json"
     )
 
@@ -89,8 +91,37 @@ def test_what_is_written_is_read_back(document: Any) -> None:
     assert read(type(document), document.model_dump_json().encode()) == document
 
 
-def test_the_version_before_is_read_and_any_other_is_refused() -> None:
-    assert read(JobSpec, changed(job(), version=VERSION - 1)) == job()
+def _of_the_version_before(model: type[JobSpec] | type[Report] | type[Event]) -> str:
+    """A document that the grader of the version before wrote, whole, while it graded for real."""
+    name = {JobSpec: "job_spec", Report: "report", Event: "event"}[model]
+    return (WIRE / str(VERSION - 1) / f"{name}.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize("model", [JobSpec, Report, Event])
+def test_what_the_version_before_wrote_is_read_with_all_that_it_says(model: Any) -> None:
+    text = _of_the_version_before(model)
+    said = json.loads(text)
+    found = read(model, text)
+    assert said["version"] == VERSION - 1
+    assert found.version == VERSION
+    written = json.loads(found.model_dump_json())
+    assert list(_lost(said | {"version": VERSION}, written)) == []
+    assert read(model, found.model_dump_json()) == found
+
+
+def _lost(said: Any, found: Any, place: str = "") -> Iterator[str]:
+    """Where what was said is not found again; what was added is no loss."""
+    if isinstance(said, dict):
+        for key, value in said.items():
+            yield from [f"{place}.{key}"] if key not in found else _lost(value, found[key], f"{place}.{key}")
+    elif isinstance(said, list) and len(said) == len(found):
+        for number, (one, other) in enumerate(zip(said, found, strict=True)):
+            yield from _lost(one, other, f"{place}[{number}]")
+    elif said != found:
+        yield f"{place}: {said!r} became {found!r}"
+
+
+def test_any_other_version_is_refused_and_told_whom_to_upgrade() -> None:
     with pytest.raises(VersionError, match=r"upgrade this reader"):
         read(JobSpec, changed(job(), version=VERSION + 1))
     with pytest.raises(VersionError, match=r"upgrade the sender"):

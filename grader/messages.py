@@ -401,8 +401,8 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     # Collectives.
     "aborted": ("The call was ended because another rank failed.", "由于另一个 rank 失败，本次调用已终止。"),
-    "rank_failed": ("Rank {rank}: {reason}", "Rank {rank}：{reason}"),
-    "rank_died": ("Rank {rank}, last seen at {last}: {reason}", "Rank {rank}（最后位置 {last}）：{reason}"),
+    "rank_failed": ("Rank {rank} failed: {reason}", "rank {rank} 失败：{reason}"),
+    "rank_died": ("Rank {rank} failed, last seen at {last}: {reason}", "rank {rank} 失败（最后位置 {last}）：{reason}"),
     "rank_wrong": ("On rank {rank} of {ranks}: {reason}", "在 {ranks} 个 rank 中的 rank {rank} 上：{reason}"),
     "comm_self": (
         "It {doing} itself (`{named}`), at {where}. What a rank has already need not travel.",
@@ -422,7 +422,7 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "comm_unreceived": (
         "Rank {rank} never received {count} messages ({bytes} bytes) that rank {source} sent to it. They would be taken for messages of the next call.",
-        "Rank {rank} 从未接收 rank {source} 发给它的 {count} 条消息（{bytes} 字节）。下一次调用会误收这些消息。",
+        "rank {rank} 从未接收 rank {source} 发给它的 {count} 条消息（{bytes} 字节）。下一次调用会误收这些消息。",
     ),
     "comm_left": (
         "It has returned, but rank {other} still waits for a message from it ({where}).",

@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    import networkx as nx
+    import networkx as nx  # type: ignore[import-untyped,unused-ignore]
     import torch
 
 DType: TypeAlias = Literal[

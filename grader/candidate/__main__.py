@@ -1,4 +1,7 @@
-"""Starts the harness: `python -I <this folder>/__main__.py LANGUAGE`, descriptors 3 to 5 open."""
+"""Starts the harness: `python -I <this folder>/__main__.py LANGUAGE`, descriptors 3 to 5 open.
+
+`rank` in place of a language starts one rank alone.
+"""
 
 import runpy
 import sys
@@ -7,4 +10,5 @@ from pathlib import Path
 if __name__ == "__main__":
     # The interpreter is isolated, so this package is found by its folder alone.
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    runpy.run_module("candidate.harness", run_name="__main__")
+    module = "rank" if sys.argv[1] == "rank" else "harness"
+    runpy.run_module(f"candidate.{module}", run_name="__main__")

@@ -98,7 +98,7 @@ def run(
             message=message,
             params=dict(case.params),
             shapes={tensor.name: tensor.describe() for tensor in tensors},
-            first_wrong=_first_wrong(comparisons),
+            first_wrong=first_wrong(comparisons),
             errors=tuple(comparison.stats() for comparison in comparisons),
             stdout=stdout,
             stderr=stderr,
@@ -147,10 +147,10 @@ def _attempt(
     failed = next((comparison for comparison in comparisons if not comparison.passed), None)
     if failed is None:
         return None, comparisons
-    return _explained(task, case, snapshot(given), expected, found, _reason(failed), watch), comparisons
+    return _explained(task, case, snapshot(given), expected, found, reason(failed), watch), comparisons
 
 
-def _reason(failed: Comparison) -> Text:
+def reason(failed: Comparison) -> Text:
     """The sentence for an output that is wrong."""
     first = failed.first_wrong
     fields = {"output": failed.output, "elements": failed.elements, "wrong": failed.wrong_elements}
@@ -194,5 +194,6 @@ def _explained(
     return reason
 
 
-def _first_wrong(comparisons: Sequence[Comparison]) -> FirstWrong | None:
+def first_wrong(comparisons: Sequence[Comparison]) -> FirstWrong | None:
+    """The first wrong element of the first output that is wrong."""
     return next((c.first_wrong for c in comparisons if not c.passed and c.first_wrong is not None), None)

@@ -21,6 +21,7 @@ FailureKind: TypeAlias = Literal[
     "signature", "exception", "exit", "memory", "device_memory", "cuda", "returned", "status",
     "no_compiler", "artifact_size",
     "missing_method", "method_signature", "answer_form", "answer_size",
+    "aborted",
 ]  # fmt: skip
 
 _NUMBERED = ("status", "answer_size")
@@ -99,7 +100,30 @@ class Reply(Answer):
     raised: RaisedAnswer | None
 
 
-Message: TypeAlias = Ready | Done | Built | Failed | Reply
+class Sending(Answer):
+    """A rank hands over a message that lies in its arena; `to` is -1 where `named` is no rank."""
+
+    type: Literal["send"]
+    id: RequestId
+    to: int = Field(ge=-1, lt=1 << 16)
+    named: int = Field(ge=-(1 << 31), lt=1 << 31)
+    """The rank as the submission calls it, in its own group."""
+    bytes: int = Field(ge=0, lt=1 << 62)
+    where: str = Field(max_length=500)
+    """The line of the submission."""
+
+
+class Receiving(Answer):
+    """A rank waits for the next message from another."""
+
+    type: Literal["receive"]
+    id: RequestId
+    source: int = Field(ge=-1, lt=1 << 16)
+    named: int = Field(ge=-(1 << 31), lt=1 << 31)
+    where: str = Field(max_length=500)
+
+
+Message: TypeAlias = Ready | Done | Built | Failed | Reply | Sending | Receiving
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 

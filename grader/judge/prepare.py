@@ -17,7 +17,7 @@ from grader.languages import FilesError, check, detect
 from grader.messages import text
 from grader.sandbox.base import Limits
 from grader.spec import Spec
-from grader.task import Case, DialogueTask, FunctionTask, Part
+from grader.task import Case, CollectiveTask, FunctionTask, Part, carries_price
 
 CALL_SECONDS = 10.0
 """For the first call of a case: compilation and autotuning included."""
@@ -32,6 +32,8 @@ class Unit:
 
     file: str
     language: Language
+    collective: bool = False
+    """On several ranks, each in a sandbox of its own."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class Plan:
         return tuple(case for case in self._timed_here() if isinstance(self.tasks[case.part], FunctionTask))
 
     def priced(self) -> tuple[Case, ...]:
-        """The timed cases of dialogues that can run here: they carry a price of their own."""
-        return tuple(case for case in self._timed_here() if isinstance(self.tasks[case.part], DialogueTask))
+        """The timed cases that can run here and carry a price of their own."""
+        return tuple(case for case in self._timed_here() if carries_price(self.tasks[case.part]))
 
     def groups(self, cases: Iterable[Case]) -> list[tuple[Unit, list[Case]]]:
         """The cases by the file that they need, the entry file first."""
@@ -134,7 +136,11 @@ def prepare(
         entry_name=entry_name,
         entries={part.name: part.entry for part in spec.parts},
         units={
-            part.name: Unit(part.file, Language.PYTHON) if part.file else Unit(entry_name, language)
+            part.name: Unit(
+                part.file or entry_name,
+                Language.PYTHON if part.file else language,
+                isinstance(parts[part.name], CollectiveTask),
+            )
             for part in spec.parts
         },
         tasks={name: gradable(name, part) for name, part in parts.items() if name in used},

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from grader.contract import Language
 from grader.judge.client import Client
+from grader.judge.collective.team import Team
 from grader.judge.gpu.device import Device
 from grader.judge.supervisor import Supervisor
 from grader.sandbox.base import Backend, Limits, SandboxError
@@ -41,7 +42,9 @@ class Sandboxes:
     device: Device | None = None
     """Where the target is a device: a pinned client then has nothing but its ring in it."""
     _spare: dict[str, Client] = field(default_factory=dict)
-    _alive: list[Client] = field(default_factory=list)
+    _teams: dict[str, Team] = field(default_factory=dict)
+    """Ranks that wait for their phase."""
+    _alive: list[Client | Team] = field(default_factory=list)
     _gate: threading.Lock = field(default_factory=threading.Lock)
     """An interrupt closes from another thread: no client may start meanwhile, and none be forgotten."""
     _closed: bool = False
@@ -62,7 +65,18 @@ class Sandboxes:
         client.ready()
         return client
 
-    def release(self, client: Client) -> None:
+    def team_ahead(self, purpose: str, ranks: int, arena_bytes: int) -> None:
+        """Start the ranks that `take_team` will hand out for this purpose. Raises SandboxError."""
+        if purpose not in self._teams:
+            self._teams[purpose] = self._start_team(ranks, arena_bytes)
+
+    def take_team(self, purpose: str, ranks: int, arena_bytes: int) -> Team:
+        """So many ranks in which nothing of the submission has run, ready for use. Raises SandboxError."""
+        team = self._teams.pop(purpose, None) or self._start_team(ranks, arena_bytes)
+        team.ready()
+        return team
+
+    def release(self, client: Client | Team) -> None:
         """End a client that was taken. Raises SandboxError if something of it is left."""
         self.supervisor.detach(client)
         with suppress(ValueError):
@@ -73,7 +87,8 @@ class Sandboxes:
     def still(self) -> Iterator[None]:
         """Within, no waiting sandbox runs: frozen where that can be, else waiting for work."""
         frozen = []
-        for client in self._spare.values():
+        ranks = [rank for team in self._teams.values() for rank in team.ranks]
+        for client in (*self._spare.values(), *ranks):
             freezer = client.process.freezer
             if freezer is None:
                 client.ready()
@@ -99,8 +114,18 @@ class Sandboxes:
                 failures.append(error)
         self._alive.clear()
         self._spare.clear()
+        self._teams.clear()
         if failures:
             raise failures[0]
+
+    def _start_team(self, ranks: int, arena_bytes: int) -> Team:
+        with self._gate:
+            if self._closed:
+                raise SandboxError("the session has ended")
+            team = Team.start(self.backend, self.limits, ranks, arena_bytes)
+            self._alive.append(team)
+        self.supervisor.attach(team)
+        return team
 
     def _start(self, arena_bytes: int, language: Language | None, *, pinned: bool) -> Client:
         with self._gate:

@@ -20,6 +20,7 @@ from grader.contract import (
 from grader.hardware.profile import Hardware
 from grader.judge import authored, correctness, kinds, timed
 from grader.judge.client import Client
+from grader.judge.collective.team import Team
 from grader.judge.failure import CandidateFailure
 from grader.judge.gpu.device import Reading
 from grader.judge.messages import Ready
@@ -28,7 +29,7 @@ from grader.judge.progress import Progress
 from grader.judge.sandboxes import Sandboxes
 from grader.messages import text
 from grader.sandbox.base import Freezer, SandboxError
-from grader.task import Case, FunctionTask
+from grader.task import Case, CollectiveTask, DialogueTask
 
 NATIVE = (Language.CPP, Language.CUDA)
 """Languages that are compiled before they run."""
@@ -97,11 +98,36 @@ class Context:
         self, unit: Unit, purpose: str, arena_bytes: int, phase: Phase, *, pinned: bool = False
     ) -> Client:
         """A fresh sandbox with one file of the submission loaded. Raises CandidateFailure if it cannot be."""
-        plan = self.plan
-        if unit != plan.main:
+        if unit != self.plan.main:
             purpose = f"{purpose} {unit.file}"
         with self.progress.step(phase, "start the sandbox"):
             client = self.sandboxes.take(purpose, arena_bytes, language=unit.language, pinned=pinned)
+        self._load(client, unit, phase)
+        return client
+
+    def load_team(self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase) -> Team:
+        """As many fresh ranks as the cases need, with one file of the submission loaded on each."""
+        with self.progress.step(phase, "start the sandbox"):
+            ranks, size = self._team_size(cases)
+            team = self.sandboxes.take_team(_team_purpose(unit, purpose), ranks, size)
+        self._load(team, unit, phase)
+        return team
+
+    def load_for(self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase) -> Client | Team:
+        """What the cases of one file need, loaded. Raises CandidateFailure if it cannot be."""
+        if unit.collective:
+            return self.load_team(unit, purpose, cases, phase)
+        return self.load(unit, purpose, self.arena_bytes(cases), phase)
+
+    def must_load_for(self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase) -> Client | Team:
+        """As `load_for`, where code that cannot be loaded ends the session. Raises Ended."""
+        try:
+            return self.load_for(unit, purpose, cases, phase)
+        except CandidateFailure as failure:
+            raise Ended(failure.verdict, failure.text) from None
+
+    def _load(self, client: Client | Team, unit: Unit, phase: Phase) -> None:
+        plan = self.plan
         self.findings.freezer = client.process.freezer
         if self.findings.versions is None or unit == plan.main:
             self.findings.versions = client.versions
@@ -114,7 +140,6 @@ class Context:
                 self.note_output(client)
                 self.sandboxes.release(client)
                 raise
-        return client
 
     def must_load(
         self, unit: Unit, purpose: str, arena_bytes: int, phase: Phase, *, pinned: bool = False
@@ -129,13 +154,13 @@ class Context:
         """The function that a file must define and how it is called; empty if only dialogues are in it."""
         plan = self.plan
         for part, task in plan.tasks.items():
-            if isinstance(task, FunctionTask) and plan.units[part] == unit:
+            if not isinstance(task, DialogueTask) and plan.units[part] == unit:
                 case = next(case for case in (*plan.public, *plan.timed, *plan.hidden) if case.part == part)
-                call = correctness.signature(plan.entries[part], task, case, self.watch)
+                call = kinds.signature(plan.entries[part], task, case, self.watch)
                 return plan.entries[part], call
         return "", ""
 
-    def test(self, client: Client, case: Case) -> correctness.CaseRun:
+    def test(self, client: Client | Team, case: Case) -> correctness.CaseRun:
         """Run one correctness case. Raises AssignmentFault and SandboxError."""
         return kinds.test(
             client,
@@ -154,7 +179,12 @@ class Context:
     def _arena_bytes(self, case: Case) -> int:
         task = self.plan.tasks[case.part]
         size = kinds.arena_bytes(task, case, self.watch)
-        what = "tensors" if isinstance(task, FunctionTask) else "regions"
+        what = "regions" if isinstance(task, DialogueTask) else "tensors"
+        size *= kinds.ranks(task, case, self.watch)
+        if isinstance(task, CollectiveTask):
+            return authored.fitting(what, case, size, self.call_bytes()) // kinds.ranks(
+                task, case, self.watch
+            )
         return authored.fitting(what, case, size, self.call_bytes())
 
     def call_bytes(self) -> int:
@@ -168,15 +198,26 @@ class Context:
     def ahead(self, purpose: str, cases: Sequence[Case]) -> None:
         """Start the sandbox in which the entry file will be loaded for these cases."""
         for unit, group in self.plan.groups(cases):
-            if unit == self.plan.main:
+            if unit.collective:
+                self.sandboxes.team_ahead(_team_purpose(unit, purpose), *self._team_size(group))
+            elif unit == self.plan.main:
                 self.sandboxes.ahead(purpose, self.arena_bytes(group))
 
-    def note_output(self, client: Client) -> None:
+    def _team_size(self, cases: Sequence[Case]) -> tuple[int, int]:
+        """Ranks, and bytes of the arena of each, with which every one of the cases can run."""
+        ranks = max(kinds.ranks(self.plan.tasks[case.part], case, self.watch) for case in cases)
+        return ranks, self.arena_bytes(cases)
+
+    def note_output(self, client: Client | Team) -> None:
         """Keep for staff what a client printed that no test result will show."""
         with suppress(SandboxError):
             out, err = client.output()
             if out or err:
                 self.findings.notes.append(f"{out}{err}")
+
+
+def _team_purpose(unit: Unit, purpose: str) -> str:
+    return f"{purpose} {unit.file} on ranks"
 
 
 def because(code: str, reason: Text | None, **fields: object) -> Text:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from grader.contract import HiddenResult, Phase, Verdict
 from grader.judge.client import Client
+from grader.judge.collective.team import Team
 from grader.judge.failure import CandidateFailure
 from grader.judge.phases.context import Context, Ended
 from grader.judge.prepare import Unit
@@ -59,7 +60,7 @@ def _run(context: Context, cases: Sequence[Case]) -> None:
 def _group(context: Context, unit: Unit, cases: Sequence[Case]) -> bool:
     """Whether all cases that need one file pass."""
     try:
-        client = context.load(unit, "hidden", context.arena_bytes(cases), Phase.HIDDEN)
+        client = context.load_for(unit, "hidden", cases, Phase.HIDDEN)
     except CandidateFailure as failure:
         context.findings.notes.append(f"hidden: {failure.text.en}\n{failure.detail}")
         return False
@@ -69,7 +70,7 @@ def _group(context: Context, unit: Unit, cases: Sequence[Case]) -> bool:
     return passed
 
 
-def _pass(context: Context, client: Client, cases: Sequence[Case]) -> bool:
+def _pass(context: Context, client: Client | Team, cases: Sequence[Case]) -> bool:
     for case in cases:
         result = context.test(client, case).result
         context.findings.hidden_detail.append(result)

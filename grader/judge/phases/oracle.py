@@ -5,10 +5,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from grader.contract import Mode, Phase
 from grader.judge import authored, correctness
 from grader.judge.authored import Watch
+from grader.judge.collective import authored as collectives
+from grader.judge.collective import case as collective
 from grader.judge.phases import timed
 from grader.judge.phases.context import Context
 from grader.judge.prepare import case_seed
-from grader.task import Case, FunctionTask
+from grader.task import Case, CollectiveTask, FunctionTask
 
 
 def run(context: Context) -> None:
@@ -23,14 +25,34 @@ def run(context: Context) -> None:
     calls = plan.calls() if here else ()
     with context.progress.step(Phase.PREPARE, "rehearse the oracle"):
         for part, task in plan.tasks.items():
+            mine = [case for case in tests if case.part == part]
+            if isinstance(task, CollectiveTask):
+                _rehearse_collective(context, task, [*mine, *_largest_priced(context, part)])
             if not isinstance(task, FunctionTask):
                 continue
-            mine = [case for case in tests if case.part == part]
             own_calls = [case for case in calls if case.part == part]
             for case, compared in chosen(task, mine, own_calls, context.watch):
                 context.arena_bytes([case])  # Refused before anything of that size is taken.
                 seed = case_seed(context.seed, case)
                 correctness.rehearse(task, case, seed, watch=context.watch, compared=compared)
+
+
+def _rehearse_collective(context: Context, task: CollectiveTask, cases: Sequence[Case]) -> None:
+    """The first case of each dtype of its parameters, and the largest priced one."""
+    seen: set[Hashable] = set()
+    for case in cases:
+        first = collectives.tensors(task, case, context.watch)[0]
+        kind = (case.role, tuple(tensor.dtype for tensor in first))
+        if kind not in seen:
+            seen.add(kind)
+            context.arena_bytes([case])
+            seed = case_seed(context.seed, case)
+            collective.rehearse(task, case, seed, watch=context.watch)
+
+
+def _largest_priced(context: Context, part: str) -> Sequence[Case]:
+    mine = [case for case in context.plan.priced() if case.part == part]
+    return [max(mine, key=lambda case: context.arena_bytes([case]))] if mine else []
 
 
 def chosen(

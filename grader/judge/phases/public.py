@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from grader.contract import Mode, Phase, TestResult, Text, Verdict
 from grader.judge.client import Client
+from grader.judge.collective.team import Team
 from grader.judge.phases import timed
 from grader.judge.phases.context import NATIVE, Context, Ended, because
 from grader.judge.prepare import Unit
@@ -32,8 +33,7 @@ def run(context: Context) -> None:
 def _group(context: Context, unit: Unit, cases: Sequence[Case], total: int) -> None:
     """The tests that need one file. After a crash the next one runs in a fresh sandbox."""
     tests = context.findings.tests
-    arena_bytes = context.arena_bytes(cases)
-    client: Client | None = None
+    client: Client | Team | None = None
     restarts = 0
     for case in cases:
         context.progress.event(Phase.PUBLIC, case=case.id, done=len(tests), total=total)
@@ -46,7 +46,7 @@ def _group(context: Context, unit: Unit, cases: Sequence[Case], total: int) -> N
                 continue
             # What fails when the code is loaded for the first time is a failure to build.
             purpose, phase = ("again", Phase.PUBLIC) if restarts else ("public", Phase.BUILD)
-            client = context.must_load(unit, purpose, arena_bytes, phase)
+            client = context.must_load_for(unit, purpose, cases, phase)
             _start_next(context)
         with context.progress.step(Phase.PUBLIC, "tests"):
             result = context.test(client, case)

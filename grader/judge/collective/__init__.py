@@ -1,0 +1,1 @@
+"""Collectives: the same function on several ranks."""

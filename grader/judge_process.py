@@ -2,7 +2,8 @@
 
 Reads one JSON document from stdin: `job` (a JobSpec), `bundle` (path of the assignment's folder), `files`
 (name to base64), `backend` (a sandbox's name or null), `node`. Writes JSON lines to stdout: `{"event": ...}`
-for every step and `{"report": ...}` at the end. SIGTERM ends it after its sandboxes.
+for every step and `{"report": ...}` at the end. SIGTERM ends it after its sandboxes. With `--ahead` it first
+loads what every session needs, and says `{"ready": true}`: a worker then has it wait for its one request.
 """
 
 import base64
@@ -10,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -21,6 +23,7 @@ from grader.assignment import load
 from grader.contract import Event, JobSpec, read
 from grader.hardware.profile import HardwareError
 from grader.hardware.profile import load as load_hardware
+from grader.node.settings import AHEAD
 from grader.sandbox import registry
 
 
@@ -40,6 +43,9 @@ def main() -> int:
     """Grade what stdin describes; 0 when a Report was written."""
     signal.signal(signal.SIGTERM, _terminate)
     write = _line_writer()
+    if AHEAD in sys.argv[1:]:
+        # A request that comes before it is done need not wait for all of it.
+        threading.Thread(target=_load, args=(write,), name="ahead", daemon=True).start()
     request = Request.model_validate_json(sys.stdin.buffer.read())
     job = read(JobSpec, json.dumps(request.job))
     try:
@@ -61,14 +67,22 @@ def main() -> int:
     return 0
 
 
+def _load(write: Callable[[dict[str, Any]], None]) -> None:
+    import torch  # noqa: F401
+
+    write({"ready": True})
+
+
 def _line_writer() -> Callable[[dict[str, Any]], None]:
-    """Writes lines to what stdout is now; whatever else prints goes to stderr from here on."""
+    """Writes lines to what stdout is now, from any thread; what else prints goes to stderr from here on."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    turn = threading.Lock()
 
     def write(document: dict[str, Any]) -> None:
-        lines.write(json.dumps(document) + "\n")
-        lines.flush()
+        with turn:
+            lines.write(json.dumps(document) + "\n")
+            lines.flush()
 
     return write
 
@@ -82,4 +96,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stderr.flush()
+    # Every sandbox is closed. To take torch apart first would keep the worker for half a second.
+    os._exit(status)

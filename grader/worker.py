@@ -33,6 +33,7 @@ from grader.contract import (
     read,
 )
 from grader.node import logs
+from grader.node.hardware import Hardware
 from grader.node.heartbeat import Heartbeat
 from grader.node.job import AbandonedError, Node, ReturnedError, grade
 from grader.node.probe import PROBE_TASK, Probe
@@ -76,11 +77,13 @@ class Worker:
             hopeless=9 * settings.probe_seconds,
         )
         self._heartbeat = Heartbeat(settings, server, look=self._look, follow=self._follow)
+        self._hardware = Hardware(settings)
         self._node = Node(
             settings=settings,
             server=server,
             broker=redis.Redis.from_url(settings.broker_url, socket_timeout=5.0, socket_connect_timeout=5.0),
             heartbeat=self._heartbeat,
+            hardware=self._hardware,
             must_return=self._must_return,
         )
         self._stopping = threading.Event()
@@ -98,6 +101,7 @@ class Worker:
         signals.worker_shutting_down.connect(self._shutting_down)
         signals.worker_ready.connect(self._ready)
         self._heartbeat.start()
+        self._hardware.start()
         deliveries = threading.Thread(target=self._deliver_spooled, name="spool", daemon=True)
         deliveries.start()
         try:
@@ -117,6 +121,7 @@ class Worker:
         finally:
             self._stopping.set()
             self._heartbeat.stop()
+            self._hardware.stop()
             deliveries.join(5.0)
 
     def _grade(self, document: str) -> None:

@@ -12,9 +12,8 @@ from grader.node import judge
 from grader.node.blobs import Blobs, BundleError
 from grader.node.events import EventWriter
 from grader.node.failure import grader_error
+from grader.node.hardware import Hardware
 from grader.node.heartbeat import Heartbeat
-from grader.node.lock import hardware_lock
-from grader.node.orphans import reap
 from grader.node.server import Server, ServerError, StaleError
 from grader.node.settings import NodeSettings
 
@@ -40,6 +39,7 @@ class Node:
     server: Server
     broker: "redis.Redis"
     heartbeat: Heartbeat
+    hardware: Hardware
     must_return: Callable[[], bool]
 
 
@@ -111,15 +111,16 @@ def _session(job: JobSpec, node: Node, interrupted: Interruption) -> Report:
     blobs = Blobs(settings, node.server, interrupted)
     files = blobs.files(job)
     bundle = blobs.bundle(job)
-    with hardware_lock(settings.home, job.target.hardware, interrupted) as lock:
-        reap(lock)
+    request = judge.request(job, bundle, files, sandbox=settings.sandbox, node=settings.node)
+    with node.hardware.held(interrupted) as held:
         report = judge.run(
             settings.judge_command,
-            judge.request(job, bundle, files, sandbox=settings.sandbox, node=settings.node),
+            request,
             seconds=min(settings.session_seconds, job.deadline - time.time() - LEASE_MARGIN_SECONDS),
             on_event=events.forward,
             interrupted=interrupted,
-            lock=lock,
+            lock=held.lock,
+            waiting=held.judge,
         )
     if (report.submission, report.attempt, report.token) != (job.submission, job.attempt, job.token):
         raise judge.JudgeError(f"the judge reported on {report.submission}/{report.attempt}, not on this job")

@@ -45,6 +45,28 @@ def request(
     return json.dumps(document).encode()
 
 
+def start(command: Sequence[str], lock: Path) -> subprocess.Popen[bytes]:
+    """A judge's process on the hardware with that lock, which the caller holds. Raises OSError.
+
+    It dies with the thread that calls, also when the worker is killed: nothing else would end it.
+    """
+    return subprocess.Popen(
+        [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: str(lock)},
+    )
+
+
+def discard(process: subprocess.Popen[bytes]) -> None:
+    """End a judge that has got no request."""
+    process.kill()
+    process.wait()
+    _close_pipes(process)
+
+
 def run(
     command: Sequence[str],
     document: bytes,
@@ -53,23 +75,16 @@ def run(
     on_event: Callable[[Event], None],
     interrupted: Callable[[], None],
     lock: Path,
+    waiting: subprocess.Popen[bytes] | None = None,
 ) -> Report:
     """Run the judge on `document` and return its Report.
 
     `interrupted` is called several times a second and raises to stop the session; the process and all its
-    children are then gone before the exception goes on. `lock` is the hardware's, held by the caller. Raises
+    children are then gone before the exception goes on. `lock` is the hardware's, held by the caller.
+    `waiting` is a judge that was started with `settings.AHEAD`; without it `command` starts one. Raises
     JudgeError when the judge ends without a readable Report, or is not done after `seconds`.
     """
-    # The judge dies with the worker, also when the worker is killed: nothing else would end it.
-    pdeathsig = [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--"]
-    process = subprocess.Popen(
-        [*pdeathsig, *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: str(lock)},
-    )
+    process = waiting or start(command, lock)
     session = _Session(process, document, on_event)
     try:
         session.follow(time.monotonic() + seconds, interrupted)
@@ -128,10 +143,7 @@ class _Session:
     def close(self) -> None:
         """Close the pipes."""
         self._selector.close()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        _close_pipes(self._process)
 
     def _write(self) -> None:
         assert self._process.stdin is not None
@@ -161,7 +173,7 @@ class _Session:
             document = json.loads(line)
             if "event" in document:
                 self._on_event(read(Event, json.dumps(document["event"])))
-            else:
+            elif "ready" not in document:  # Started ahead, and wanted before it said so.
                 self.report = read(Report, json.dumps(document["report"]))
         except (ContractError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise JudgeError(f"the judge wrote what cannot be read: {error}", self.tail) from error
@@ -188,6 +200,13 @@ def _end(process: subprocess.Popen[bytes], *, finished: bool) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(TERM_SECONDS)
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _ended(pid: int, seconds: float) -> bool:

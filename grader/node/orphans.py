@@ -20,10 +20,12 @@ log = structlog.get_logger(__name__)
 def reap(lock: Path) -> int:
     """Kill every process that a judge on this hardware started; return how many there were.
 
-    Only the holder of the lock may ask, before its own judge starts or after it has ended. Sandboxed programs
-    do not carry the mark: they end with the judge that started them, or (frozen) with their cgroup.
+    Only the holder of the lock may ask, before its own judge starts or after it has ended. Judges that wait
+    for work (`excuse`) are left alone. Sandboxed programs do not carry the mark: they end with the judge that
+    started them, or (frozen) with their cgroup.
     """
     killed = 0
+    _forget_dead(lock)
     deadline = time.monotonic() + END_SECONDS
     while (left := _marked(lock)) and time.monotonic() < deadline:
         for pid in left:
@@ -38,8 +40,45 @@ def reap(lock: Path) -> int:
     return killed
 
 
+def excuse(lock: Path, pid: int) -> None:
+    """That judge waits for work: whoever holds the lock leaves it alone. Only the lock's holder may say so.
+
+    Raises OSError.
+    """
+    folder = _excused(lock)
+    folder.mkdir(exist_ok=True, mode=0o700)
+    (folder / f"{pid}-{_start_time(pid)}").touch(0o600)
+
+
+def excuse_no_longer(lock: Path, pid: int) -> None:
+    """It is a judge like any other, or has ended."""
+    for path in _excused(lock).glob(f"{pid}-*"):
+        path.unlink(missing_ok=True)
+
+
+def _excused(lock: Path) -> Path:
+    return lock.with_suffix(".waiting")
+
+
+def _forget_dead(lock: Path) -> None:
+    for path in _excused(lock).glob("*-*"):
+        pid, _, start = path.name.partition("-")
+        if _start_time(int(pid)) != start:
+            path.unlink(missing_ok=True)
+
+
+def _start_time(pid: int) -> str:
+    """Start of a process in clock ticks since boot; nothing if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
 def _marked(lock: Path) -> list[int]:
-    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if _carries(int(folder.name), lock)]
+    excused = {int(path.name.partition("-")[0]) for path in _excused(lock).glob("*-*")}
+    found = {int(folder.name) for folder in Path("/proc").glob("[0-9]*")}
+    return [pid for pid in found - excused if _carries(pid, lock)]
 
 
 def _carries(pid: int, lock: Path) -> bool:

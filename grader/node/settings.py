@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 JUDGE_COMMAND: Sequence[str] = (sys.executable, "-m", "grader.judge_process")
+AHEAD = "--ahead"
+"""Added to it: the judge loads its libraries, says `{"ready": true}`, and then waits for its request."""
 
 
 class SettingsError(ValueError):
@@ -44,6 +46,8 @@ class NodeSettings:
     fetch_seconds: float = 30.0
     """How long a server that does not answer is asked again before a job fails."""
     judge_command: Sequence[str] = JUDGE_COMMAND
+    judge_ahead: bool = True
+    """Whether the next job's judge is started while the hardware is idle (250 MB of memory)."""
 
     def __post_init__(self) -> None:
         if self.sandbox == "plain":

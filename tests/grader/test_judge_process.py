@@ -15,6 +15,7 @@ import pytest
 from grader.assignment import load
 from grader.contract import Event, JobSpec, Mode, Report, SourceFile, Target, Verdict, read
 from grader.node import judge
+from grader.node.settings import AHEAD
 
 NAME = "solution.cpp"
 SOURCE = """
@@ -67,6 +68,19 @@ def test_events_and_the_report_come_as_lines(folder: Path) -> None:
     assert report.verdict is Verdict.ACCEPTED
     assert report.environment.node == "n1"
     assert report.tests[0].stdout == '{"report": 1}\n'  # what a submission prints is no line of ours
+
+
+def test_started_ahead_it_says_when_it_is_ready_and_then_takes_one_request(folder: Path) -> None:
+    process = subprocess.Popen([*COMMAND, AHEAD], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == {"ready": True}
+    mapped = Path(f"/proc/{process.pid}/maps").read_text()
+    assert "libtorch" in mapped, "the libraries are what takes time"
+    answer, _ = process.communicate(_request(folder), timeout=120)
+    assert process.returncode == 0
+    *_, last = answer.splitlines()
+    assert read(Report, json.dumps(json.loads(last)["report"])).verdict is Verdict.ACCEPTED
 
 
 @pytest.mark.parametrize("document", [b"", b"{}", b'{"job": {}, "bundle": "/", "files": {}}'])

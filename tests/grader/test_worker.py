@@ -134,7 +134,8 @@ class Stage:
         values = {
             "broker_url": self.url, "server_url": self.server.url, "token": NODE_TOKEN, "node": node,
             "hardware": hardware, "home": str(self.folder / "node"), "heartbeat_seconds": 0.5,
-            "fetch_seconds": 1.0, "judge_command": [sys.executable, str(HERE / "fake_judge.py")], **settings,
+            "fetch_seconds": 1.0, "judge_command": [sys.executable, str(HERE / "fake_judge.py")],
+            "judge_ahead": False, **settings,
         }  # fmt: skip
         command = [sys.executable, str(HERE / "worker_process.py"), json.dumps(values)]
         with (self.folder / f"{node}.log").open("ab") as log:
@@ -461,3 +462,45 @@ def test_settings_name_what_is_missing_and_refuse_the_plain_sandbox(tmp_path: Pa
         NodeSettings.from_environment({**environment, "SOLMARK_SANDBOX": "plain"})
     with pytest.raises(SettingsError, match="SOLMARK_GRACE_SECONDS"):
         NodeSettings.from_environment({**environment, "SOLMARK_GRACE_SECONDS": "soon"})
+
+
+def test_a_judge_waits_for_each_job_and_serves_it_alone(stage: Stage) -> None:
+    worker = stage.worker("node-6", "ahead", judge_ahead=True)
+    served: set[int] = set()
+    for says in ("who", "who", "die", "who"):
+        waiting: int = eventually(lambda: next(iter(set(stage.judges()) - served), 0), "for the next judge")
+        served.add(waiting)
+        report = stage.report(stage.send(stage.job(says, "ahead")))
+        assert report.verdict is (Verdict.GRADER_ERROR if says == "die" else Verdict.ACCEPTED)
+        assert says == "die" or report.message.en == str(waiting)
+    waiting = eventually(lambda: next(iter(set(stage.judges()) - served), 0), "for the next judge")
+    os.kill(waiting, signal.SIGKILL)
+    assert stage.report(stage.send(stage.job("who", "ahead"))).message.en != str(waiting)
+    eventually(stage.judges, "for the next judge")
+    worker.terminate()
+    worker.wait(WAIT_SECONDS)
+    assert not stage.judges(), "a judge outlived its worker"
+
+
+def test_workers_of_one_node_leave_each_others_waiting_judges_alone(stage: Stage) -> None:
+    first, second = (stage.worker(name, "shared", judge_ahead=True) for name in ("node-7", "node-8"))
+    eventually(lambda: len(stage.judges()) == 2, "for a judge of each")
+    waiting = {str(pid) for pid in stage.judges()}
+    reports = [stage.report(stage.send(stage.job("who", "shared"))) for _ in range(2)]
+    assert reports[0].message.en in waiting
+    assert {report.verdict for report in reports} == {Verdict.ACCEPTED}
+    for worker in (first, second):
+        worker.kill()
+        worker.wait(WAIT_SECONDS)
+    eventually(lambda: not stage.judges(), "for the end of the waiting judges")
+
+
+def test_a_worker_that_starts_ends_what_a_killed_one_has_left_before_any_job_comes(stage: Stage) -> None:
+    worker = stage.worker("node-9", "reaped")
+    running = stage.send(stage.job("sleep 60", "reaped"))
+    eventually(lambda: len(stage.events(running)) == 3)
+    worker.kill()
+    worker.wait()
+    eventually(lambda: len(stage.judges()) == 1, "for the end of the judge: its child alone lives on")
+    stage.worker("node-9", "reaped")
+    eventually(lambda: not stage.judges(), "for the end of the orphan")

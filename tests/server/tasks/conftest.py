@@ -117,7 +117,8 @@ class Stage:
         values = {
             "broker_url": self.broker_url, "server_url": self.url, "token": self.node_token, "node": name,
             "hardware": "cpu", "home": str(self.folder / name), "heartbeat_seconds": 0.5,
-            "judge_command": [sys.executable, str(GRADER_TESTS / "fake_judge.py")], **changes,
+            "judge_command": [sys.executable, str(GRADER_TESTS / "fake_judge.py")],
+            "judge_ahead": False, **changes,
         }  # fmt: skip
         command = [sys.executable, str(program), json.dumps(values)]
         with (self.folder / f"{name}.log").open("ab") as log:

@@ -149,7 +149,10 @@ _FAILURE_CLASS: Mapping[Verdict, FailureClass] = {
 
 
 class Mode(StrEnum):
-    """What a grading does: `test` is correctness only, `grade` adds timing and score."""
+    """What a grading does: `test` is correctness only, `grade` adds timing and score.
+
+    `profile` and `memcheck` show the author what a tool sees in the calls, and grade nothing.
+    """
 
     TEST = "test"
     GRADE = "grade"
@@ -158,7 +161,7 @@ class Mode(StrEnum):
 
 
 OFFERED_MODES = (Mode.TEST, Mode.GRADE)
-"""Modes that this version grades in; the others are names that the wire reserves."""
+"""Modes in which a course's server takes submissions; `solmark grade` has the others as well."""
 
 
 class Reason(StrEnum):
@@ -392,6 +395,35 @@ class Yardstick(Wire):
     ok: bool = True
 
 
+class InspectedKernel(Wire):
+    """One kernel, or on a CPU one operator, that a profiler saw: over all its calls, seconds in sum."""
+
+    name: str = Field(max_length=256)
+    calls: int = Field(ge=0)
+    seconds: Seconds
+    registers: int | None = Field(default=None, ge=0)
+    shared_bytes: int | None = Field(default=None, ge=0)
+    grid: str = Field(default="", max_length=64)
+    block: str = Field(default="", max_length=64)
+    dram_share: Finite | None = None
+    """Of the device's peak, as ncu counted."""
+    tensor_share: Finite | None = None
+
+
+class Inspection(Wire):
+    """What a tool found in the calls of one case: for the author of a submission, of no consequence."""
+
+    tool: str = Field(max_length=64)
+    case: str = Field(max_length=64)
+    message: Text
+    kernels: tuple[InspectedKernel, ...] = Field(default=(), max_length=64)
+    features: dict[str, int] = Field(default_factory=dict)
+    """How often the machine code has instructions of these kinds."""
+    errors: int | None = Field(default=None, ge=0)
+    """Of a memory checker."""
+    log: str = Field(default="", max_length=16384)
+
+
 class Environment(Wire):
     """What ran the session: enough to say which results may be compared."""
 
@@ -472,6 +504,8 @@ class Report(Wire):
     timed: tuple[TimedResult, ...] = ()
     score: Score | None = None
     evidence: tuple[Evidence, ...] = ()
+    inspections: tuple[Inspection, ...] = Field(default=(), max_length=16)
+    """Of the modes `profile` and `memcheck`."""
     environment: Environment
     staff: StaffDetail | None = None
 

@@ -62,6 +62,42 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "The mode {mode} is not offered yet; use `test` or `grade`.",
         "尚不提供模式 {mode}；请使用 `test` 或 `grade`。",
     ),
+    # Tools that look into calls.
+    "profiled": ("What the calls ran is told below; nothing was graded.", "各次调用运行的内容见下；未作评分。"),
+    "profile_cpu": (
+        "Operators of {calls} calls, by the time that each took itself, without the operators that it called.",
+        "{calls} 次调用中的算子，按各自耗时（不含其调用的算子）排列。",
+    ),
+    "profile_counted": (
+        "Kernels of {calls} calls by torch's profiler; beside them what ncu counted in another call.",
+        "由 torch 性能分析器得到的 {calls} 次调用的内核；旁列 ncu 在另一次调用中的计数。",
+    ),
+    "profile_not_counted": (
+        "Kernels of {calls} calls by torch's profiler. ncu is not here, or may not count in a sandbox.",
+        "由 torch 性能分析器得到的 {calls} 次调用的内核。此处没有 ncu，或沙箱内不允许其计数。",
+    ),
+    "profile_native": (
+        "C++ on a CPU is not profiled here: run `perf record` on your own machine.",
+        "此处不对 CPU 上的 C++ 做性能分析：请在自己的机器上运行 `perf record`。",
+    ),
+    "profile_form": (
+        "The profiler's answer was not what the harness sends.",
+        "性能分析器的回答不符合评测程序的格式。",
+    ),
+    "inspect_nothing": (
+        "The mode {mode} looks into calls of functions; there is none that can run here.",
+        "模式 {mode} 针对函数调用；此处没有可以运行的函数用例。",
+    ),
+    "memcheck_no_device": (
+        "The mode memcheck needs a CUDA device; for C++ on a CPU, compile with -fsanitize=address yourself.",
+        "模式 memcheck 需要 CUDA 设备；CPU 上的 C++ 请自行用 -fsanitize=address 编译。",
+    ),
+    "memcheck_absent": (
+        "compute-sanitizer is not installed on this machine: it comes with the CUDA toolkit.",
+        "本机没有安装 compute-sanitizer：它随 CUDA 工具包提供。",
+    ),
+    "memcheck_found": ("compute-sanitizer found {errors} errors.", "compute-sanitizer 发现 {errors} 个错误。"),
+    "memcheck_clean": ("compute-sanitizer found no error.", "compute-sanitizer 未发现错误。"),
     "no_target": (
         "This assignment is not graded on {hardware}; it is on: {known}.",
         "这个作业不在 {hardware} 上评测；可用的硬件：{known}。",

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 
 from grader.assignment import Assignment
 from grader.contract import (
-    OFFERED_MODES,
     REPORT_BYTES,
     Event,
     JobSpec,
@@ -34,7 +33,7 @@ from grader.hardware.profile import DEFAULT_HARDWARE, Hardware
 from grader.judge import cores, environment, oom, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu.device import Device
-from grader.judge.phases import build, hidden, oracle, public, timed
+from grader.judge.phases import build, hidden, inspect, oracle, public, timed
 from grader.judge.phases.context import Context, Ended, Findings
 from grader.judge.prepare import Plan, on_device, prepare
 from grader.judge.progress import Progress
@@ -140,8 +139,6 @@ class _Session:
     def _phases(self) -> tuple[Verdict, Text]:
         job = self._job
         with self._progress.step(Phase.PREPARE, "files and assignment"):
-            if job.mode not in OFFERED_MODES:
-                return Verdict.GRADER_ERROR, text("unsupported_mode", mode=job.mode.value)
             self._check_identity()
             plan = prepare(job, self._assignment, self._files, self._seed, self._supervisor.watch)
             self._plan = plan
@@ -190,6 +187,8 @@ class _Session:
         finally:
             with self._progress.step(Phase.PREPARE, "load torch"):
                 loading.join()
+        if context.mode in inspect.MODES:
+            return inspect.run(context)
         oracle.run(context)
         public.run(context)
         unstable = timed.run(context)
@@ -273,6 +272,7 @@ class _Session:
             timed=tuple(findings.timed),
             score=self._score,
             evidence=tuple(findings.evidence),
+            inspections=tuple(findings.inspections),
             environment=environment.describe(
                 self._backend,
                 self._hardware,

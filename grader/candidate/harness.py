@@ -15,6 +15,7 @@ from .dialogue import Dialogue
 from .failures import SubmissionError, of_exception
 from .graph_code import GraphCode
 from .native_code import NativeCode
+from .profiler import profile
 from .python_code import PythonCode
 
 NATIVE = ("cpp", "cuda")
@@ -30,7 +31,7 @@ class Harness:
 
     def __init__(self, language: str, device_bytes: int) -> None:
         self._arena = Arena()
-        tensors = DeviceArena(device_bytes) if device_bytes else self._arena
+        tensors = self._tensors = DeviceArena(device_bytes) if device_bytes else self._arena
         self._code: NativeCode | PythonCode
         if language in NATIVE:
             self._code = NativeCode(tensors, ARTIFACT)
@@ -85,6 +86,15 @@ class Harness:
             assert isinstance(self._code, PythonCode)
             reply = self._dialogue.answer(self._code.module, command["method"], command["message"])
             frames.send({"type": "reply", "id": identity, **reply})
+        elif kind == "profile":
+            found = profile(
+                self._code.call,
+                command["slot"],
+                command["calls"],
+                on_device=isinstance(self._tensors, DeviceArena),
+                binaries=_binaries(),
+            )
+            frames.send({"type": "reply", "id": identity, "value": found, "raised": None})
         elif kind == "build":
             self._build(command)
 
@@ -106,6 +116,13 @@ class Harness:
                 "artifact_bytes": len(artifact),
             }
         )
+
+
+def _binaries() -> list[Path]:
+    """Machine code of the device that the submission has made: its own object, and what Triton compiled."""
+    cache = os.environ.get("TRITON_CACHE_DIR")
+    compiled = sorted(Path(cache).rglob("*.cubin")) if cache else []
+    return [path for path in (Path(ARTIFACT), *compiled) if path.exists()]
 
 
 def _versions(language: str, *, on_device: bool) -> dict[str, str]:

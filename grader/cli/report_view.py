@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from grader.cli.language import Locale, pick, say
-from grader.contract import FailureClass, Measure, Phase, Report, TestResult, TimedResult, Verdict
+from grader.contract import FailureClass, Inspection, Measure, Phase, Report, TestResult, TimedResult, Verdict
 
 CAUSE_LINES = 8
 """Of a fault that has no traceback."""
@@ -65,6 +65,7 @@ def show(report: Report, console: Console, locale: Locale) -> None:
         console.print(report.build.log, markup=False, highlight=False)
     _show_tests(report, console, locale)
     _show_timed(report.timed, console, locale)
+    _show_inspections(report, console, locale)
     _show_score(report, console, locale)
     _show_phases(report, console, locale)
 
@@ -191,6 +192,38 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
     console.print(table)
     for sentence, cases in _notes(timed, locale).items():
         console.print(f"{', '.join(dict.fromkeys(cases))}: {sentence}", markup=False, highlight=False)
+    _show_care(timed, console, locale)
+
+
+def _show_care(timed: tuple[TimedResult, ...], console: Console, locale: Locale) -> None:
+    """How exact the times are: what the judge's constant can have changed, and rounds that did not count."""
+    comma = pick(", ", "，", locale)
+    bias = [f"{case.case} {seconds(case.bias_bound_seconds)}" for case in timed if case.bias_bound_seconds]
+    if bias:
+        most = comma.join(bias)
+        console.print(
+            pick(
+                f"error of a call's time that the judge's own constant can cause, at most: {most}",
+                f"评测器自身的常数可能给每次调用的时间带来的误差，最多：{most}",
+                locale,
+            ),
+            style="dim",
+            highlight=False,
+            markup=False,
+        )
+    for case in timed:
+        if case.disturbed_rounds:
+            gone, whole = case.disturbed_rounds, case.disturbed_rounds + len(case.rounds)
+            console.print(
+                pick(
+                    f"{case.case}: {gone} of {whole} rounds did not count, because the machine's memory was "
+                    "slower around them than when it is quiet",
+                    f"{case.case}：{whole} 轮中有 {gone} 轮未计入，因为这些轮次前后机器的内存比空闲时慢",
+                    locale,
+                ),
+                highlight=False,
+                markup=False,
+            )
 
 
 def _notes(timed: tuple[TimedResult, ...], locale: Locale) -> dict[str, list[str]]:
@@ -224,6 +257,36 @@ def _show_score(report: Report, console: Console, locale: Locale) -> None:
         console.print(
             pick(f"unranked: {reason}", f"不计入排名：{reason}", locale), markup=False, style="yellow"
         )
+
+
+def _show_inspections(report: Report, console: Console, locale: Locale) -> None:
+    for found in report.inspections:
+        console.rule(f"{found.case} · {found.tool}")
+        console.print(say(found.message, locale), markup=False, highlight=False)
+        if found.kernels:
+            console.print(_kernels(found, locale))
+        if found.features:
+            parts = " · ".join(f"{name} {count}" for name, count in found.features.items())
+            console.print(f"{pick('machine code', '机器码', locale)}: {parts}", highlight=False)
+        if found.log.strip():
+            console.print(found.log, markup=False, highlight=False)
+
+
+def _kernels(found: Inspection, locale: Locale) -> Table:
+    table = Table()
+    titles = (
+        pick("name", "名称", locale), pick("calls", "次数", locale), pick("time", "时间", locale),
+        pick("registers", "寄存器", locale), pick("shared", "共享内存", locale), "DRAM", "tensor",
+    )  # fmt: skip
+    for place, title in enumerate(titles):
+        table.add_column(title, justify="left" if place == 0 else "right")
+    for kernel in found.kernels:
+        shares = (
+            "" if share is None else f"{share:.0%}" for share in (kernel.dram_share, kernel.tensor_share)
+        )
+        asked = ("" if value is None else str(value) for value in (kernel.registers, kernel.shared_bytes))
+        table.add_row(escape(kernel.name), str(kernel.calls), seconds(kernel.seconds), *asked, *shares)
+    return table
 
 
 def _show_phases(report: Report, console: Console, locale: Locale) -> None:

@@ -52,6 +52,10 @@ class Pipes:
         for name in ("commands_read", "answers_write"):
             self._close(name)
 
+    def close_commands(self) -> None:
+        """No more commands will come: the harness ends by itself."""
+        self._close("commands_write")
+
     def close(self) -> None:
         """Close all ends that are still open."""
         for name in ("commands_read", "commands_write", "answers_read", "answers_write"):

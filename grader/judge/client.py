@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from grader.contract import Language, Verdict
@@ -54,6 +54,7 @@ _BUILDING: Sentence = ("Building", "构建")
 _BINDING: Sentence = ("Preparing the arguments", "准备参数")
 _CALLING: Sentence = ("The call", "该次调用")
 _ARMING: Sentence = ("Waiting for go", "等待开始信号")
+_PROFILING: Sentence = ("Profiling", "性能分析")
 _OPENING: Sentence = ("Beginning the episode", "开始对话")
 
 
@@ -109,10 +110,13 @@ class Client:
         cpus: frozenset[int] | None = None,
         device: Device | None = None,
         device_bytes: int = 0,
+        under: Sequence[str] = (),
+        mounts: Mapping[str, Path] = MappingProxyType({}),
     ) -> Self:
         """Start the harness in a fresh sandbox and return at once; `ready` waits for it.
 
-        With a `device` tensors lie in an arena of `device_bytes` there. Raises SandboxError.
+        With a `device` tensors lie in an arena of `device_bytes` there. `under` is a program that runs the
+        harness, with its options, and `mounts` what it needs to see. Raises SandboxError.
         """
         arena = Arena(arena_bytes)
         pipes = Pipes.open()
@@ -125,6 +129,7 @@ class Client:
             process = backend.start(
                 Command(
                     argv=[
+                        *under,
                         backend.python,
                         "-I",
                         "-B",
@@ -142,7 +147,7 @@ class Client:
                     environment=_environment(language, cpus, interpreted=device is None),
                     devices=() if device is None else device.nodes,
                     gpus=() if device is None else (device.uuid,),
-                    read_only={INSIDE: HARNESS},
+                    read_only={INSIDE: HARNESS, **mounts},
                     cpus=cpus,
                 ),
                 replace(limits, cpu_seconds=limits.cpu_seconds + START_CPU_SECONDS),
@@ -285,6 +290,17 @@ class Client:
         message = {"type": "ask", "method": method, "message": value}
         what = (f"The answer to `{method}`", f"对 `{method}` 的回答")
         return self._exchange.ask(message, Reply, deadline, what)
+
+    def profile(self, slot: int, calls: int, deadline: float) -> Any:
+        """So many calls on a bound slot under torch's profiler: plain JSON, which is the candidate's word."""
+        message = {"type": "profile", "slot": slot, "calls": calls}
+        return self._exchange.ask(message, Reply, deadline, _PROFILING).value
+
+    def finish(self, seconds: float) -> tuple[str, str]:
+        """End the conversation and wait until the program has ended by itself; what it printed since."""
+        self._pipes.close_commands()
+        self.process.wait(seconds)
+        return self.output()
 
     def unread(self) -> bool:
         """Whether the candidate has sent anything that nobody asked for."""

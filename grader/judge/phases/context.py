@@ -8,6 +8,7 @@ from grader.contract import (
     BuildResult,
     Evidence,
     HiddenResult,
+    Inspection,
     Language,
     Mode,
     Phase,
@@ -45,6 +46,7 @@ class Findings:
     hidden_detail: list[TestResult] = field(default_factory=list)
     timed: list[TimedResult] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
+    inspections: list[Inspection] = field(default_factory=list)
     unranked: Text | None = None
     freezer: Freezer | None = None
     versions: Ready | None = None

@@ -18,7 +18,7 @@ from grader.check import priced, solutions
 from grader.check.gradings import Grader
 from grader.contract import Mode, Report, Verdict
 from grader.sandbox import registry
-from grader.task import DialogueTask
+from grader.task import carries_price
 
 OUTPUT = results_schema.RESULTS / "simulators.json"
 SEED = bytes(range(16))
@@ -58,7 +58,7 @@ def is_priced(assignment: Assignment) -> bool:
     parts = assignment.parts()
     on_cpu = assignment.spec.target("cpu") is not None
     cases = assignment.cases("cpu", SEED) if on_cpu else []
-    return any(case.role == "timed" and isinstance(parts[case.part], DialogueTask) for case in cases)
+    return any(case.role == "timed" and carries_price(parts[case.part]) for case in cases)
 
 
 def graded(assignment: Assignment, cases: Assignment) -> Iterator[tuple[str, Report]]:

@@ -199,7 +199,8 @@ class CollectiveTask:
     tensors: Callable[[Params, int], Sequence[Tensor]]
     """(params, rank) -> this rank's tensors."""
     fill: Callable[[Params, int, Sequence[Slot], Sequence[int]], None]
-    """(params, rank, slots, seeds)."""
+    """(params, rank, slots, seeds). The seeds of a call are the same on every rank, so that its values can
+    fit those of the others; what should not be the same takes a label that names the rank."""
     oracle: Callable[[Params, Sequence[Slot]], Sequence[Slot]]
     cost: Callable[[Params], Cost]
     scalars: Callable[[Params, int], Mapping[str, Scalar]] = lambda _params, _rank: {}

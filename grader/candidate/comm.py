@@ -21,6 +21,8 @@ _WHERE_CHARS = 400
 class CommError(ValueError):
     """A call of `comm` that cannot be right; the text says why."""
 
+    __module__ = "builtins"  # In messages its bare name.
+
 
 class Aborted(BaseException):
     """Another rank has failed, or this one asked for what cannot be: the call is over."""

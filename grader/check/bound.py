@@ -17,7 +17,7 @@ from grader.check import priced
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.slots import filled
 from grader.manifest import Manifest
-from grader.task import DialogueTask, FunctionTask, Params, Slot, Tensor, inputs, outputs
+from grader.task import CollectiveTask, DialogueTask, FunctionTask, Params, Slot, Tensor, inputs, outputs
 
 if TYPE_CHECKING:
     import torch
@@ -43,7 +43,9 @@ def check(assignment: Assignment, manifest: Manifest, hardware: str) -> list[Fin
                 if independent.state is State.FAILS
                 else [independent, *_bytes(name, part, cases)]
             )
-        elif isinstance(part, DialogueTask) and _is_priced(assignment, name):
+        elif isinstance(part, CollectiveTask):
+            findings.append(_independent(name, part, _params(assignment, name, hardware)))
+        if isinstance(part, DialogueTask | CollectiveTask) and _is_priced(assignment, name):
             findings += priced.bound(name, part)
     return [*findings, *_short(manifest)]
 
@@ -60,7 +62,7 @@ def _is_priced(assignment: Assignment, part: str) -> bool:
     return any(case.part == part and case.role == "timed" for case in assignment.spec.cases)
 
 
-def _independent(name: str, task: FunctionTask, cases: Sequence[Params]) -> Finding:
+def _independent(name: str, task: FunctionTask | CollectiveTask, cases: Sequence[Params]) -> Finding:
     """Cost and oracle must be written apart: an error in one must not hide in the other."""
     subject = f"cost of {name}"
     oracle, cost = _code(task.oracle), _code(task.cost)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from grader.assignment import Assignment
+from grader.check.collective import as_function, as_function_case
 from grader.check.finding import Finding, fails, holds
 from grader.check.slots import filled
 from grader.judge.audit import compare_slot
-from grader.task import Case, FunctionTask, Slot, Tensor, inputs, outputs
+from grader.task import Case, CollectiveTask, FunctionTask, Slot, Tensor, inputs, outputs
 
 if TYPE_CHECKING:
     import torch
@@ -53,10 +54,12 @@ def check(assignment: Assignment, hardware: str) -> list[Finding]:
     findings: list[Finding] = []
     parts = assignment.parts()
     for name, part in parts.items():
+        cases = [case for case in assignment.cases(hardware, _SEED) if case.part == name]
+        if isinstance(part, CollectiveTask):
+            cases = [as_function_case(part, case) for case in cases]
+            part = as_function(part)
         if isinstance(part, FunctionTask):
-            cases = [case for case in assignment.cases(hardware, _SEED) if case.part == name]
-            samples = [*_samples(part, cases)]
-            findings += _of_part(name, samples)
+            findings += _of_part(name, [*_samples(part, cases)])
     return findings
 
 

@@ -1,4 +1,4 @@
-"""Priced dialogues: the bound against every answer to tiny questions, hidden cases with their prices."""
+"""Priced parts: the bound against every answer to tiny questions, hidden cases with their prices."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -7,14 +7,14 @@ from grader.assignment import Assignment
 from grader.check.finding import Finding, fails, holds, warning
 from grader.contract import TimedResult
 from grader.spec import CaseSpec, ToleranceSpec
-from grader.task import Case, DialogueTask
+from grader.task import Case, CollectiveTask, DialogueTask
 
 TINY = 12
 """Questions that are answered by brute force."""
 _SLACK = 1e-9
 
 
-def bound(name: str, task: DialogueTask) -> Iterator[Finding]:
+def bound(name: str, task: DialogueTask | CollectiveTask) -> Iterator[Finding]:
     """Nothing beats the bound of a tiny question, and something reaches it. Runs `task.py`."""
     subject = f"bound of {name}"
     if task.brute_force is None:
@@ -41,9 +41,9 @@ def bound(name: str, task: DialogueTask) -> Iterator[Finding]:
 
 
 def exposed(assignment: Assignment, hardware: str, seed: bytes) -> Assignment | None:
-    """The assignment with the hidden cases of its priced parts as timed ones, so that they show their prices.
+    """The assignment with the hidden cases of its priced dialogues as timed ones, so that they show prices.
 
-    For authors only. None if there are none.
+    For authors only. None if there are none: a collective's hidden cases are tests alone, without a bound.
     """
     parts = assignment.parts()
     cases = assignment.cases(hardware, seed)

@@ -17,7 +17,7 @@ from grader.faults import AssignmentError
 from grader.hardware.profile import Hardware
 from grader.languages import SUFFIX, FilesError, detect
 from grader.sandbox.base import Backend
-from grader.task import DialogueTask
+from grader.task import carries_price
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ def _repeats(grader: Grader, best: Solution, count: int) -> Iterator[Finding]:
     parts = grader.assignment.parts()
     seed = bytes(session.SEED_BYTES)
     timed = {case.part for case in grader.assignment.cases(grader.target, seed) if case.role == "timed"}
-    if any(isinstance(parts[part], DialogueTask) for part in timed):
+    if any(carries_price(parts[part]) for part in timed):
         yield from gradings.of_prices(grader, best)
-    if all(isinstance(parts[part], DialogueTask) for part in timed):
+    if all(carries_price(parts[part]) for part in timed):
         return
     if count > 1:
         yield from gradings.of_repeats(grader, best, count)

@@ -19,6 +19,7 @@ from grader.judge.audit import Comparison
 from grader.judge.cache import Evictor
 from grader.judge.channel import NONCE_BYTES
 from grader.judge.client import Client
+from grader.judge.duty import Duty
 from grader.judge.failure import CandidateFailure
 from grader.judge.ring import Ring
 from grader.messages import text
@@ -165,6 +166,7 @@ class Clock(Sequencer):
     """Seconds spent so far by step (arm, fill, evict, run, yardstick, audit)."""
     rounds: int = 0
     voids: dict[int, Evidence] = field(default_factory=dict)
+    duty: Duty | None = None
 
     def round(self, calls: int, limit_seconds: float) -> Round:
         """Run one round of `calls` calls, each on a slot of its own with fresh values.
@@ -173,10 +175,15 @@ class Clock(Sequencer):
         running, waiting for its next command; after an exception it may be left frozen, to be killed.
         """
         self.rounds += 1
+        if self.duty is not None:
+            with self.step("rest"):
+                self.duty.rest()
         with self.step("arm"):
             self.client.arm(calls, time.monotonic() + limit_seconds)
         booked = self.freeze()
         with self.step("fill"):
+            if self.duty is not None:
+                self.duty.burst(self.ring.pool)
             self.ring.fill(calls)
             self.ring.publish(calls)
         with self.step("evict"):
@@ -194,6 +201,8 @@ class Clock(Sequencer):
             slots = self._draw(calls)
             comparisons = self.ring.audit(slots)
         self.check_still(booked, "during the audit")
+        if self.duty is not None:
+            self.duty.ended()
         if self.freezer is not None:
             self.freezer.thaw()
         return Round(calls, seconds, len(slots), tuple(comparisons), self.void, reading)

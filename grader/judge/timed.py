@@ -13,12 +13,14 @@ from grader.judge import authored, cores, yardstick
 from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.client import Client
 from grader.judge.clock import Clock, IntegrityFailure, quiet
+from grader.judge.duty import Duty
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu import link, rowaudit
 from grader.judge.gpu.clock import DeviceClock
 from grader.judge.gpu.device import Device
-from grader.judge.gpu.duty import Duty
+from grader.judge.gpu.duty import Duty as DeviceDuty
 from grader.judge.gpu.ring import DeviceRing, working_bytes
+from grader.judge.host_probes import HostProbes
 from grader.judge.interval import Decision, Rule, of_median
 from grader.judge.layout import LayoutError, SlotLayout, slot_bytes
 from grader.judge.layout import plan as lay_out
@@ -189,8 +191,10 @@ def run(
     detail = ""
     probe: ProbeResult | None = None
     if isinstance(clock, DeviceClock):
-        clock.duty = None if once else Duty()
+        clock.duty = None if once else DeviceDuty()
         clock.observe = plan.device.note if plan.device else clock.observe
+    else:
+        clock.duty = None if once else Duty()
     try:
         with quiet():
             with clock.step("warm-up"):
@@ -200,8 +204,8 @@ def run(
                 verdict, message = Verdict.ACCEPTED, None
             else:
                 verdict, message = _measure(rounds, plan, limits.round)
-                if verdict is Verdict.ACCEPTED and plan.device is not None and not plan.chained:
-                    probe = _probed(rounds, plan.empty, limits.round)
+                if verdict is Verdict.ACCEPTED and not plan.chained:
+                    probe = _probed(rounds, plan.empty, overhead, limits.round)
     except CandidateFailure as failure:
         verdict, message, detail = failure.verdict, failure.text, failure.detail
         evidence = (failure.evidence,) if isinstance(failure, IntegrityFailure) else ()
@@ -215,7 +219,7 @@ def run(
     detail = "\n".join(part for part in (detail, *void, summary) if part)
     result = _result(plan, rounds, overhead, verdict, message, client.remark)
     result = result.model_copy(update={"probe": probe})
-    duty = clock.duty if isinstance(clock, DeviceClock) else None
+    duty = clock.duty
     return Timing(result, evidence, steps, detail, duty.cycle if duty else None)
 
 
@@ -294,16 +298,25 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
     return Verdict.UNSTABLE_TIMING, scattered
 
 
-def _probed(rounds: Rounds, empty: Latency | None, limit_seconds: float) -> ProbeResult | None:
-    """Sealed probes beside the ring's time, where the empty round is known. Raises IntegrityFailure."""
-    if empty is None or not isinstance(rounds.clock, DeviceClock):
+def _probed(
+    rounds: Rounds, empty: Latency | None, overhead: Overhead, limit_seconds: float
+) -> ProbeResult | None:
+    """Sealed probes beside the ring's time. Raises IntegrityFailure.
+
+    On a device where the empty round is known; on a CPU where the constant is, and calls can overlap.
+    """
+    clock, median = rounds.clock, of_median(rounds.seconds).median
+    if isinstance(clock, DeviceClock):
+        if empty is None:
+            return None
+
+        def single(audited: bool) -> float:
+            return rounds.single() if audited else clock.single(limit_seconds)
+
+        return Probes(single, empty, clock.case).check(median)
+    if overhead.minimum <= 0 or len(cores.choose().candidate) < 2:
         return None
-    clock = rounds.clock
-
-    def single(audited: bool) -> float:
-        return rounds.single() if audited else clock.single(limit_seconds)
-
-    return Probes(single, empty, clock.case).check(of_median(rounds.seconds).median)
+    return HostProbes(rounds.single, overhead, clock.case).check(median)
 
 
 def _result(

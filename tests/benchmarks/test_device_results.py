@@ -18,10 +18,12 @@ GRADINGS = 20
 SHORT_SECONDS = 50e-6
 MIB = 1 << 20
 ACCUSED = 1
-"""Gradings of honest programs in `clock` that a single gap of the watchdog ended; such a round is void now."""
+"""Gradings of honest programs in `clock` that one gap of the watchdog ended; such a round is void now."""
+VOID = "the first gap of the watchdog in a case voids its round; only the second is a verdict"
 SINCE = {
     "118b819ece70": {
-        "13cd35fd7513": "the first gap of the watchdog in a case voids its round; only the second is a verdict",
+        "13cd35fd7513": VOID,
+        "e0087f4e14cf": f"{VOID}; and the rests between rounds are those of `judge/duty.py`, as long as before",
     },
 }
 """What has changed since a measurement and moves nothing that was measured, by the digest after it."""

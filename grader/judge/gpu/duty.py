@@ -6,19 +6,20 @@ round's audit takes, or a candidate's capturing of its calls, must not decide ho
 
 import time
 
-DWELL_SECONDS = 0.005
-"""From the end of a round's work to the next burst at least."""
+from grader.judge.duty import Rhythm
+
 PRODUCTS = 8
 """Products of a burst: about 1.5 ms on an H200."""
 _SIZE = 4096
 
 
-class Duty:
+class Duty(Rhythm):
     """Rests and bursts between rounds; adds up how much of the time the device had work to do."""
 
     def __init__(self) -> None:
         import torch
 
+        super().__init__()
         generator = torch.Generator("cuda")
         generator.seed()
         shape = (_SIZE, _SIZE)
@@ -34,12 +35,6 @@ class Duty:
         torch.cuda.synchronize()
         self._end = time.monotonic()
         self._worked = self._passed = 0.0
-
-    def rest(self) -> None:
-        """Wait until the device has rested long enough."""
-        left = self._end + DWELL_SECONDS - time.monotonic()
-        if left > 0:
-            time.sleep(left)
 
     def burst(self) -> None:
         """Queue the burst on the current stream."""

@@ -70,7 +70,9 @@ def test_an_honest_case(grade: Callable[..., timed.Timing]) -> None:
     # A first single call, one round to settle, and those that count: all audited, every slot of them.
     assert result.audited_slots >= 1 + 16 * (1 + ANY.min_rounds)
     assert result.errors[0].elements == result.audited_slots * 31 * 257
-    assert set(timing.steps) == {"warm-up", "arm", "fill", "evict", "run", "yardstick", "audit"}
+    assert set(timing.steps) == {"warm-up", "rest", "arm", "fill", "evict", "run", "yardstick", "audit"}
+    assert timing.duty_cycle is not None
+    assert 0 < timing.duty_cycle <= 1
 
 
 def test_calls_fill_a_round_at_the_physical_ceiling(

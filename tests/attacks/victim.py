@@ -52,6 +52,7 @@ def _native(path: str) -> Solve:
 
 
 def _python(path: str) -> Solve:
+    sys.path.insert(0, str(Path(path).parent))
     spec = importlib.util.spec_from_file_location("solution", path)
     assert spec is not None
     assert spec.loader is not None

@@ -23,7 +23,7 @@ VOID = "the first gap of the watchdog in a case voids its round; only the second
 SINCE = {
     "118b819ece70": {
         "13cd35fd7513": VOID,
-        "e0087f4e14cf": f"{VOID}; and the rests between rounds are those of `judge/duty.py`, as long as before",
+        "e0087f4e14cf": f"{VOID}; rests between rounds are those of `judge/duty.py`, as long as before",
     },
 }
 """What has changed since a measurement and moves nothing that was measured, by the digest after it."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.contract import Text
 from grader.hardware import ceilings
@@ -32,12 +32,14 @@ from grader.hardware.profile import (
     read_calibration,
 )
 
+if TYPE_CHECKING:
+    from grader.judge.spread import Spread
+
 FULL_SECONDS = 16.0
 """Time spent on bursts in all rows of a full run together."""
 QUICK_SECONDS = 2.5
 QUICK_ROUNDS = 100
 QUICK_SESSIONS = 4
-QUICK_READINGS = 50
 NOISY = 0.8
 """Below this share of the best burst, the typical one says that the machine was busy."""
 _RUNS_KEPT = 10
@@ -69,12 +71,11 @@ def calibrate(
         found, remarks = _rows(quick=quick, progress=progress)
         progress(Text(code="calibrate_constant", en="the judge's own constant", zh="评测器自身的常数"))
         overhead, missing = _overhead(quick=quick)
-        spread = yardstick = None
+        spread = None
         if overhead:
             progress(Text(code="calibrate_sessions", en="how sessions differ", zh="各次评测之间的差异"))
-            yardstick = _yardstick(quick=quick)
-            spread = _spread(quick=quick, yardstick_seconds=yardstick)
-        calibration = _merged(previous, found, overhead, spread, yardstick)
+            spread = _spread(quick=quick)
+        calibration = _merged(previous, found, overhead, spread)
         path = store(calibration)
     return Outcome(calibration, path, found, (*remarks, *missing))
 
@@ -99,7 +100,7 @@ def raise_ceilings() -> Hardware:
         if previous is None:
             raise HardwareError("this machine is not calibrated")
         found, _ = _rows(quick=True, progress=lambda _text: None)
-        store(_merged(previous, found, {}, None, None))
+        store(_merged(previous, found, {}, None))
     return load("cpu")
 
 
@@ -195,22 +196,15 @@ def _overhead(*, quick: bool) -> tuple[dict[str, float], tuple[Text, ...]]:
         return {}, (Text(code="calibrate_no_constant", en=en, zh=zh),)
 
 
-def _yardstick(*, quick: bool) -> float:
-    """What a reading of the judge's own memory takes while nobody else uses the machine."""
-    from grader.judge import yardstick
-
-    return yardstick.measure(QUICK_READINGS if quick else yardstick.READINGS)
-
-
-def _spread(*, quick: bool, yardstick_seconds: float) -> float:
+def _spread(*, quick: bool) -> "Spread":
     """How far apart fresh sessions lie, where the constant could be measured too."""
-    from grader.judge import spread, yardstick
+    from grader.judge import spread
     from grader.sandbox import registry
     from grader.sandbox.base import SandboxError
 
     try:
         sessions, pause = (QUICK_SESSIONS, 0.0) if quick else (spread.SESSIONS, spread.PAUSE_SECONDS)
-        return spread.measure(registry.choose(None), sessions, pause, yardstick.SLOWER * yardstick_seconds)
+        return spread.measure(registry.choose(None), sessions, pause)
     except SandboxError as error:
         raise HardwareError(f"the judge could not time a program of its own: {error}") from error
 
@@ -219,8 +213,7 @@ def _merged(
     previous: Calibration | None,
     found: Mapping[int, Ceilings],
     overhead: Mapping[str, float],
-    spread: float | None,
-    yardstick: float | None,
+    spread: "Spread | None",
 ) -> Calibration:
     from grader.judge import cache, cores
     from grader.judge.environment import clock_judge
@@ -239,8 +232,8 @@ def _merged(
         "calibrated": now,
         "by_cores": {count: {"best": row.best, "median": row.median} for count, row in found.items()},
         "overhead_seconds": dict(overhead),
-        "session_spread": spread,
-        "yardstick_seconds": yardstick,
+        "session_spread": spread.cv if spread else None,
+        "yardstick_seconds": spread.quiet_seconds if spread else None,
     }
     return Calibration(
         hardware="cpu",
@@ -252,8 +245,8 @@ def _merged(
         candidate_cores=len(cores.choose().candidate),
         by_cores=rows,
         overhead_seconds=_lower(kept, overhead),
-        session_spread=spread if spread is not None or previous is None else previous.session_spread,
-        yardstick_seconds=yardstick or (previous.yardstick_seconds if previous else None),
+        session_spread=spread.cv if spread else getattr(previous, "session_spread", None),
+        yardstick_seconds=spread.quiet_seconds if spread else getattr(previous, "yardstick_seconds", None),
         runs=(*(previous.runs if previous else ()), run)[-_RUNS_KEPT:],
     )
 

@@ -35,30 +35,35 @@ def _size(text: str) -> int:
 
 
 class Evictor:
-    """Twice the last-level cache of the judge's own data.
+    """Twice the last-level cache of the judge's own data, and room for a copy of half of it.
 
-    It is read, not written: dirty lines would have to be written back at the candidate's expense. What the
-    judge has written into the arena lies in the caches of the cores that wrote it (writing took it from all
-    others), so reading from each of these pushes it out to memory.
+    Caches are evicted by reading, not by writing: dirty lines would have to be written back at the expense of
+    the candidate. What the judge has written into the arena lies in the caches of the cores that wrote it
+    (writing took it from all others), so reading from each of these pushes it out to memory.
     """
+
+    PARTS = 64
+    """Into so many parts is what `copy` copies divided, so that several cores can share it."""
 
     def __init__(self, llc_bytes: int) -> None:
         import torch
 
         # Ones, not zeros: untouched zero pages are all the same page of memory.
-        self._halves = torch.ones(2, max(1, llc_bytes // 8), dtype=torch.int64)
+        self._data = torch.ones(2, self.PARTS, max(1, llc_bytes // 8 // self.PARTS), dtype=torch.int64)
+        self._target = torch.ones_like(self._data[0])
 
-    def stream(self) -> float:
-        """Read all of it once; the seconds that the second half took.
-
-        The first half has pushed out whatever others left in the caches, modified lines included: nobody can
-        make the second one slow beforehand.
-        """
+    def stream(self) -> None:
+        """Read all of it once."""
         self._read(0)
-        begin = time.perf_counter()
         self._read(1)
+
+    def copy(self, parts: range) -> float:
+        """Copy these parts of one half; the seconds it took, memory read and written."""
+        source, target = self._data[0, parts.start : parts.stop], self._target[parts.start : parts.stop]
+        begin = time.perf_counter()
+        target.copy_(source)
         return time.perf_counter() - begin
 
     def _read(self, half: int) -> None:
-        if int(self._halves[half].sum()) != self._halves[half].numel():
+        if int(self._data[half].sum()) != self._data[half].numel():
             raise RuntimeError("the judge's own memory has changed")

@@ -186,8 +186,10 @@ class Clock(Sequencer):
                 self.duty.burst(self.ring.pool)
             self.ring.fill(calls)
             self.ring.publish(calls)
+        with self.step("yardstick"):
+            reading = yardstick.read(self.ring.pool, self.evictor)
         with self.step("evict"):
-            reading = yardstick.read(self.ring.pool, self.evictor)  # Each core has written some slots.
+            self.ring.pool.everywhere(self.evictor.stream)  # Each core has written a part of the slots.
         self.check_still(booked, "between fill and go")
         if self.client.unread():
             raise self.early()

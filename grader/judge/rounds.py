@@ -55,6 +55,8 @@ class Rounds:
     """A round counts only if the judge's own readings around it took no longer (see `judge.yardstick`)."""
     seconds: list[float] = field(default_factory=list)
     """Seconds of a call, one entry for each round that counts."""
+    readings: list[float] = field(default_factory=list)
+    """The judge's own readings, one entry for each round of the measurement, the disturbed ones included."""
     disturbed: int = 0
     """Rounds of the measurement that did not count because the machine was slower than when it is quiet."""
     calls: int = 1
@@ -101,7 +103,7 @@ class Rounds:
 
     def _attempt(self, begin: float) -> Decision:
         """Rounds until a decision; from the start, with a larger `calls`, after one too short to count."""
-        self.seconds, self.disturbed = [], 0
+        self.seconds, self.readings, self.disturbed = [], [], 0
         self._round(self.calls)  # Settles caches, page tables and clocks; audited, but not counted.
         while True:
             done = self._round(self.calls)
@@ -109,6 +111,7 @@ class Rounds:
                 self.calls = self._enough_calls(done)
                 return self._attempt(begin)
             elapsed = time.monotonic() - begin
+            self.readings.append(done.yardstick)
             if done.yardstick > self.quiet_seconds:
                 self.disturbed += 1
                 if elapsed >= PATIENCE * self.rule.seconds:

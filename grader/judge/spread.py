@@ -8,12 +8,11 @@ with pauses between them.
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from math import inf
+from dataclasses import dataclass, replace
 
 from grader import fills
 from grader.contract import Verdict
-from grader.judge import timed
+from grader.judge import timed, yardstick
 from grader.judge.interval import Rule
 from grader.judge.overhead import Overhead
 from grader.judge.own import OwnCandidate
@@ -25,8 +24,10 @@ PAUSE_SECONDS = 5.0
 LARGEST = 0.5
 """What is measured beyond says that the machine was busy, not how sessions differ."""
 _NORMAL_90 = 1.281552
-_RULE = Rule(target=1e9, seconds=4.0)
-"""As many rounds as there must be, of whatever scatter."""
+_RULE = Rule(target=1e9, min_rounds=29, max_rounds=29)
+"""So many rounds, of whatever scatter."""
+_LEAST = 11
+"""Quiet rounds that a session must have to have a median."""
 _ELEMENTS = 1 << 20
 _SLOTS = 16
 
@@ -39,36 +40,52 @@ extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *,
 _PYTHON = b"def solve(x, y):\n    y.copy_(x)\n"
 
 
-def measure(
-    backend: Backend, sessions: int = SESSIONS, pause: float = 0.0, quiet_seconds: float = inf
-) -> float:
-    """An upper limit of the cv of the medians of sessions, about two seconds each. Raises SandboxError.
+@dataclass(frozen=True)
+class Spread:
+    """What fresh sessions of one program show."""
 
-    So few sessions say little of a cv. The limit is the one-sided 90 % bound for normal medians: the sample's
-    cv times sqrt(k / chi2(0.1, k)), with k = sessions - 1. A session that was disturbed throughout (see
-    `judge.yardstick`) is repeated; `LARGEST` where the machine does not get quiet.
+    cv: float
+    """An upper limit of the coefficient of variation of their medians."""
+    quiet_seconds: float
+    """What a reading of the judge's own memory takes while the machine is quiet (see `judge.yardstick`)."""
+
+
+def measure(backend: Backend, sessions: int = SESSIONS, pause: float = 0.0) -> Spread:
+    """Time our own copy in fresh sessions, about two seconds each. Raises SandboxError.
+
+    What is quiet is found from the readings of all of them. `LARGEST` stands for the cv where most sessions
+    had too few quiet rounds.
     """
     plan = timed.plan(_TASK, _CASE, None)
-    plan = replace(plan, slots=plan.slots[:_SLOTS], quiet_seconds=quiet_seconds)
+    plan = replace(plan, slots=plan.slots[:_SLOTS])
     program = OwnCandidate.build(backend, _NATIVE, _PYTHON)
-    medians: list[float] = []
-    for number in range(2 * sessions):
-        if len(medians) == sessions:
-            break
+    rounds: list[list[tuple[float, float]]] = []
+    for number in range(sessions):
         time.sleep(pause if number else 0.0)
         with program.start(plan.arena_bytes) as client:
-            result = timed.run(client, plan, overhead=Overhead(), rule=_RULE).result
-        if result.verdict is Verdict.ACCEPTED and result.measure is not None:
-            medians.append(result.measure.value)
-        elif result.verdict is not Verdict.UNSTABLE_TIMING:
-            raise SandboxError(f"our own copy was not accepted: {result.verdict}")
-    if len(medians) < sessions:
+            timing = timed.run(client, plan, overhead=Overhead(), rule=_RULE)
+        if timing.result.verdict is not Verdict.ACCEPTED:
+            raise SandboxError(f"our own copy was not accepted: {timing.result.verdict}")
+        rounds.append(list(zip(timing.result.rounds, timing.readings, strict=True)))
+    quiet = yardstick.quiet([reading for session in rounds for _, reading in session])
+    return Spread(between(rounds, yardstick.SLOWER * quiet), quiet)
+
+
+def between(rounds: Sequence[Sequence[tuple[float, float]]], quiet_seconds: float) -> float:
+    """Upper limit of the cv of the medians of sessions, each given as its rounds (seconds, reading)."""
+    kept = [[seconds for seconds, reading in session if reading <= quiet_seconds] for session in rounds]
+    medians = [statistics.median(session) for session in kept if len(session) >= _LEAST]
+    if len(medians) < max(2, len(rounds) // 2):
         return LARGEST
-    return min(LARGEST, upper(statistics.stdev(medians) / statistics.fmean(medians), sessions))
+    return min(LARGEST, upper(statistics.stdev(medians) / statistics.fmean(medians), len(medians)))
 
 
 def upper(cv: float, sessions: int) -> float:
-    """One-sided 90 % limit of a cv found in a sample, with Wilson and Hilferty's chi-squared quantile."""
+    """One-sided 90 % limit of a cv found in a sample of sessions: so few of them say little of a cv.
+
+    For normal medians: the sample's cv times sqrt(k / chi2(0.1, k)), with k = sessions - 1 and Wilson and
+    Hilferty's quantile.
+    """
     degrees = sessions - 1
     share = 2 / (9 * degrees)
     quantile = degrees * (1 - share - _NORMAL_90 * share**0.5) ** 3

@@ -103,6 +103,8 @@ class Timing:
     steps: dict[str, float] = field(default_factory=dict)
     detail: str = ""
     duty_cycle: float | None = None
+    readings: tuple[float, ...] = ()
+    """On a CPU, the judge's own readings of all rounds of the measurement (see `judge.yardstick`)."""
 
 
 def plan(
@@ -220,7 +222,7 @@ def run(
     result = _result(plan, rounds, overhead, verdict, message, client.remark)
     result = result.model_copy(update={"probe": probe})
     duty = clock.duty
-    return Timing(result, evidence, steps, detail, duty.cycle if duty else None)
+    return Timing(result, evidence, steps, detail, duty.cycle if duty else None, tuple(rounds.readings))
 
 
 def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> Text | None:

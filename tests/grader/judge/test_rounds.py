@@ -81,5 +81,5 @@ def test_the_student_learns_that_it_was_the_machine(
     assert result.disturbed_rounds > 0
 
 
-def test_the_quiet_reading_is_that_of_this_machine() -> None:
-    assert 0 < yardstick.measure(readings=20) < 1
+def test_what_is_quiet_is_neither_the_luckiest_reading_nor_the_usual_one() -> None:
+    assert yardstick.quiet([5.0, 1.0, *[2.0] * 9, *[4.0] * 9]) == 2.0

@@ -16,7 +16,21 @@ from grader.task import Case, FunctionTask
 
 
 def test_sessions_differ() -> None:
-    assert 0 < spread.measure(registry.choose("bubblewrap"), sessions=2) <= spread.LARGEST
+    found = spread.measure(registry.choose("bubblewrap"), sessions=2)
+    assert 0 < found.cv <= spread.LARGEST
+    assert 0 < found.quiet_seconds < 1
+
+
+def test_only_quiet_rounds_tell_how_sessions_differ() -> None:
+    def session(median: float, quiet: int, slow: int) -> list[tuple[float, float]]:
+        return [(median, 1.0)] * quiet + [(5 * median, 2.0)] * slow
+
+    alike = [session(1.0, 11, 18), session(1.02, 20, 9)] * 4
+    assert spread.between(alike, 1.5) == pytest.approx(spread.upper((8 / 7) ** 0.5 * 0.01 / 1.01, 8))
+    assert spread.between(alike, 3.0) > 10 * spread.between(alike, 1.5)
+    # A machine that was never quiet for long says nothing; nor may one session speak for all.
+    assert spread.between([session(1.0, 10, 19), session(1.0, 10, 19)], 1.5) == spread.LARGEST
+    assert spread.between([session(1.0, 29, 0), session(1.0, 10, 19)], 1.5) == spread.LARGEST
 
 
 def test_a_sample_of_sessions_understates_their_spread_one_time_in_ten() -> None:

@@ -23,7 +23,6 @@ from grader.sandbox import registry
 
 OUTPUT = results_schema.RESULTS / "sandboxed.h200.json"
 SESSIONS = 6
-"""Of each kind."""
 NAMES = ("add-1024-linked", "add-8192", "add-16384", "add-32768")
 
 
@@ -31,6 +30,7 @@ def main() -> int:
     """Run the sessions, write the results; 0 if all were accepted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hardware", default="h200")
+    parser.add_argument("--sessions", type=int, default=SESSIONS, help="Of each kind.")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     arguments = parser.parse_args()
     hardware = profile.load(arguments.hardware)
@@ -51,7 +51,7 @@ def main() -> int:
         kernel.name: {kind: [] for kind in backends} for kernel in kernels
     }
     refused = []
-    for _ in range(SESSIONS):
+    for _ in range(arguments.sessions):
         for kind, backend in backends.items():
             session = sessions.run(subject, plans, backend, device, hardware)
             device.check_clean()
@@ -62,7 +62,10 @@ def main() -> int:
             for kernel, timing in zip(kernels, session.timings, strict=True):
                 samples[kernel.name][kind].append(statistics.median(timing.result.rounds))
     header = results_schema.header(
-        "python -m benchmarks.gpu.sandboxed", device.name, device.driver, environment.judge_version()
+        f"python -m benchmarks.gpu.sandboxed --sessions {arguments.sessions}",
+        device.name,
+        device.driver,
+        environment.judge_version(),
     )
     header["environment"] |= {"device_judge": environment.device_judge()}
     header["environment"] |= {"sandbox": backends["sandboxed"].name, "refused": "; ".join(refused)}

@@ -144,8 +144,7 @@ class Simulator:
             raise Refused(
                 f"The epoch was not over after {most} events: rollouts are preempted or moved without "
                 "end, or the scheduler is woken too often.",
-                f"经过 {most} 个事件后 epoch 仍未结束："
-                "rollout 被反复抢占或迁移，或调度器唤醒过于频繁。",
+                f"经过 {most} 个事件后 epoch 仍未结束：rollout 被反复抢占或迁移，或调度器唤醒过于频繁。",
             )
         state: dict[str, Json] = {
             "event": event,

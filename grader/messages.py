@@ -638,6 +638,13 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "Not ranked: the program ran under your own user (start as root, or on a node, to be ranked).",
         "不参与排名：程序以你自己的用户身份运行（以 root 或在评测节点上运行才能排名）。",
     ),
+    "staff_look": (
+        (
+            "The staff look at this result before it is ranked, as at every one that is faster than usual. Points "
+            "count already, and you need not do anything."
+        ),
+        "该结果排名前会先由课程人员查看，凡是快于通常水平的结果都如此。得分已经计入，你无需做任何事。",
+    ),
     "not_for_language": (
         "Not run: this case is not meant for {language}.",
         "未运行：此用例不适用于 {language}。",

@@ -20,6 +20,7 @@ _ZH = {
     "node": "节点",
     "report": "报告",
     "rerun": "重新评测",
+    "review": "审阅",
     "starter files": "起始文件",
     "submission": "提交",
     "team": "团队",

@@ -56,6 +56,7 @@ def queue_page(
             for view in courses.assignments(session, course, staff=True)
         ],
         quarantined=service.quarantined_assignments(session, staffed),
+        to_review=service.waiting_reviews(session, staffed),
         alive=alive,
         silent=SILENT,
         deaf=DEAF,

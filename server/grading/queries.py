@@ -22,6 +22,7 @@ from server.db.models import (
     SubmissionFile,
     Worker,
 )
+from server.db.models.report import Review
 from server.grading.states import OPEN, AttemptState, SubmissionState
 
 
@@ -252,6 +253,22 @@ def current_report(session: Session, submission: Submission) -> Report | None:
 def report_of(session: Session, attempt: Attempt) -> Report | None:
     """The Report of one attempt, current or not."""
     return session.scalar(select(Report).where(Report.attempt_id == attempt.id))
+
+
+def current_score(session: Session, submission: Submission) -> Score | None:
+    """The score that counts, if there is one."""
+    return session.scalar(select(Score).where(Score.submission_id == submission.id, Score.current))
+
+
+def to_review(session: Session, course_ids: Collection[int]) -> Sequence[Submission]:
+    """Submissions of these courses whose current score waits for staff, oldest first."""
+    return session.scalars(
+        select(Submission)
+        .options(joinedload(Submission.team), joinedload(Submission.assignment))
+        .join(Score, Score.submission_id == Submission.id)
+        .where(Score.course_id.in_(course_ids), one_of(Score.review, {Review.WAITING}), Score.current)
+        .order_by(Score.created, Submission.id)
+    ).all()
 
 
 def retire_results(session: Session, submission: Submission) -> None:

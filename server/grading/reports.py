@@ -13,8 +13,9 @@ from grader.contract import FailureClass, Mode, Reason, Text, Verdict
 from server.db.audit import record
 from server.db.base import utc_now
 from server.db.models import Attempt, CaseResult, Report, Score, Submission
+from server.db.models.report import Review
 from server.db.session import Job, publish_after_commit
-from server.grading import queries
+from server.grading import queries, review
 from server.grading.lifecycle import clean, conclude, fail, finish_attempt, give_up, lock_by_token, move
 from server.grading.states import AttemptEvent, SubmissionEvent
 from server.settings import Settings
@@ -79,9 +80,12 @@ def store_report(
 
 
 def current_report(session: Session, submission: Submission) -> contract.Report | None:
-    """The Report that counts, whole; None if there is none that can be read."""
+    """The Report that counts, whole, with what staff decided; None if there is none that can be read."""
     row = queries.current_report(session, submission)
-    return contract.read(contract.Report, row.body) if row is not None and row.verdict is not None else None
+    if row is None or row.verdict is None:
+        return None
+    report = contract.read(contract.Report, row.body)
+    return review.applied(report, review.of(session, submission))
 
 
 def _apply(
@@ -219,6 +223,7 @@ def _score(submission: Submission, attempt: Attempt, report: contract.Report, sc
         high=score.high,
         points=score.points,
         ranked=score.ranked,
+        review=Review.WAITING if score.review and not score.ranked else None,
         bundle_digest=report.bundle,
         judge_version=clean(environment.judge_version),
         hardware=submission.hardware,

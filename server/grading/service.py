@@ -28,6 +28,9 @@ from server.grading.queue import (
     sweep,
 )
 from server.grading.reports import Stored, current_report, store_report
+from server.grading.review import decide as decide_review
+from server.grading.review import of as review_of
+from server.grading.review import waiting as waiting_reviews
 from server.grading.states import AttemptEvent, SubmissionEvent, SubmissionState, next_submission
 from server.grading.workers import (
     Heartbeat,
@@ -56,6 +59,7 @@ __all__ = [
     "claim",
     "claimed_attempt",
     "current_report",
+    "decide_review",
     "dispatch",
     "expected_seconds",
     "heartbeat",
@@ -73,11 +77,13 @@ __all__ = [
     "rejudge",
     "rerun",
     "return_job",
+    "review_of",
     "set_node_state",
     "store_log",
     "store_report",
     "supersede",
     "sweep",
+    "waiting_reviews",
     "workers",
 ]
 _SUPERSEDED = Text(

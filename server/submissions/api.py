@@ -3,16 +3,17 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from sqlalchemy.orm import Session
 
 from server.access import AppSettings, Blobs, CurrentUser, Db, Paging, StaffUser, SubmittingUser
 from server.courses import service as courses
-from server.db.models import Submission
+from server.db.models import Submission, User
 from server.errors import Forbidden, NotFound
 from server.grading import service as grading
 from server.logging import note
 from server.schemas import Items, cut
 from server.submissions import service
-from server.submissions.schemas import AttemptOut, QuotaOut, SubmissionOut
+from server.submissions.schemas import AttemptOut, QuotaOut, ReviewBody, ReviewOut, SubmissionOut
 from server.submissions.uploads import DOCUMENTED, Uploaded
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
@@ -131,6 +132,40 @@ def attempts(found: Own, session: Db, user: StaffUser, page: Paging) -> Items[At
         raise Forbidden(needs="staff of the course", needs_zh="该课程的教学人员")
     rows, after = cut(grading.attempts(session, found), page.after, page.limit)
     return Items(items=[AttemptOut.model_validate(row, from_attributes=True) for row in rows], next=after)
+
+
+def _reviewed(session: Session, found: Submission, user: User) -> ReviewOut:
+    if not service.viewer_is_staff(session, found, user):
+        raise Forbidden(needs="staff of the course", needs_zh="该课程的教学人员")
+    score = grading.review_of(session, found)
+    document = service.report(session, found, staff=True)
+    if score is None or score.review is None or document is None:
+        raise NotFound(what="review")
+    evidence = [item.model_dump(mode="json") for item in document.evidence]
+    return ReviewOut(state=score.review, note=score.review_note, ranked=score.ranked, evidence=evidence)
+
+
+@router.get(f"{_ONE}/review")
+def review(found: Own, session: Db, user: StaffUser) -> ReviewOut:
+    """Why a result waits for staff before it is ranked, and what they decided (staff)."""
+    return _reviewed(session, found, user)
+
+
+@router.post(f"{_ONE}/review")
+def decide(submission_id: str, body: ReviewBody, session: Db, user: StaffUser, request: Request) -> ReviewOut:
+    """Rank a result that waits for staff, or leave it unranked (staff). A later decision replaces it."""
+    note(request, submission=submission_id)
+    found = service.get(session, submission_id, user)
+    service.review(session, found, rank=body.rank, note=body.note, by=user)
+    return _reviewed(session, found, user)
+
+
+@router.get("/courses/{slug}/reviews")
+def reviews(slug: str, session: Db, user: StaffUser, page: Paging) -> Items[SubmissionOut]:
+    """Submissions whose results wait for staff before they are ranked, oldest first (staff)."""
+    course = courses.staff_course(session, slug, user)
+    rows, after = cut(grading.waiting_reviews(session, [course]), page.after, page.limit)
+    return Items(items=[SubmissionOut.of(row) for row in rows], next=after)
 
 
 @router.post(f"{_ONE}/cancel")

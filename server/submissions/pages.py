@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from sqlalchemy.orm import Session
@@ -19,8 +19,9 @@ from server.db.models import Submission, User
 from server.errors import DomainError, Unavailable
 from server.grading import service as grading
 from server.grading.states import SubmissionState
-from server.schemas import Id
+from server.schemas import Id, PlainText
 from server.submissions import service
+from server.submissions.schemas import NOTE_CHARS
 from server.web import charts, i18n, markdown, report_view
 from server.web.reader import PageReader
 from server.web.render import page, zone_of
@@ -77,6 +78,7 @@ def submission_page(
         place=None if final else grading.place(session, settings, submission),
         zone=zone_of(submission.course),
         assignment_address=f"/courses/{submission.course.slug}/assignments/{submission.assignment.name}",
+        review=grading.review_of(session, submission) if final and staff else None,
         can_cancel=not final and not submission.cancel_requested,
         can_rerun=final and (staff or submission.state in again),
         files=[_shown(blobs, submission, row.name, row.size, row.sha256) for row in submission.files],
@@ -108,6 +110,20 @@ def rerun(session: Db, settings: AppSettings, user: CurrentUser, public_id: str)
     """Queue a final submission again."""
     service.rerun(session, settings, service.get(session, public_id, user), by=user)
     return RedirectResponse(f"/submissions/{public_id}?notice=rerun", status_code=303)
+
+
+@router.post("/submissions/{public_id}/review", dependencies=[CheckedForm])
+def review(
+    session: Db,
+    user: CurrentUser,
+    public_id: str,
+    rank: Annotated[bool, Form()],
+    note: Annotated[PlainText, Form(max_length=NOTE_CHARS)] = "",
+) -> Response:
+    """Rank a result that waits for staff, or leave it unranked (staff)."""
+    found = service.get(session, public_id, user)
+    service.review(session, found, rank=rank, note=note, by=user)
+    return RedirectResponse(f"/submissions/{public_id}?notice=reviewed", status_code=303)
 
 
 @router.get("/courses/{slug}/submissions")

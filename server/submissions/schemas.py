@@ -7,9 +7,12 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from grader.contract import OFFERED_MODES, Language, Mode
 from server.db.models import Submission
+from server.db.models.report import Review
 from server.grading.service import Place
 from server.schemas import Body
 
+NOTE_CHARS = 2000
+"""Of a note to a decision."""
 _MODES = {"type": "string", "enum": [mode.value for mode in OFFERED_MODES]}
 
 
@@ -112,6 +115,23 @@ class AttemptOut(BaseModel):
     opened: datetime
     started: datetime | None
     finished: datetime | None
+
+
+class ReviewBody(Body):
+    """What staff decide about a result that waits for them."""
+
+    rank: bool
+    note: str = Field(default="", max_length=NOTE_CHARS)
+
+
+class ReviewOut(BaseModel):
+    """A result that staff look at before it is ranked (staff)."""
+
+    state: Review
+    note: str
+    ranked: bool
+    evidence: list[dict[str, Any]]
+    """As in the Report: what was measured, and the limit it passed."""
 
 
 class QuotaOut(BaseModel):

@@ -17,7 +17,7 @@ from server.blobs import BlobStore, MissingBlobError, keep
 from server.courses import service as courses
 from server.courses.bundles import target_of
 from server.db.base import utc_now
-from server.db.models import Assignment, Course, Submission, SubmissionFile, Team, User
+from server.db.models import Assignment, Course, Score, Submission, SubmissionFile, Team, User
 from server.db.session import Job, publish_after_commit
 from server.errors import (
     Forbidden,
@@ -208,6 +208,16 @@ def report(session: Session, submission: Submission, *, staff: bool) -> contract
     """The Report that counts; without what only staff may see unless `staff`. None: there is none yet."""
     found = grading.current_report(session, submission)
     return found if found is None or staff else found.for_student()
+
+
+def review(session: Session, submission: Submission, *, rank: bool, note: str, by: User) -> Score:
+    """Rank a result that waits for staff, or leave it unranked (staff). Raises `Forbidden`, `WrongState`."""
+    if not viewer_is_staff(session, submission, by):
+        raise Forbidden(
+            needs=f"staff of the course {submission.course.slug}",
+            needs_zh=f"课程 {submission.course.slug} 的教学人员",
+        )
+    return grading.decide_review(session, submission, rank=rank, note=note, by=by)
 
 
 def cancel(session: Session, submission: Submission, *, by: User, now: datetime | None = None) -> None:

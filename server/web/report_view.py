@@ -46,6 +46,7 @@ def helpers(reader: Reader) -> dict[str, Any]:
         "shares_chart": lambda groups: charts.shares(
             [group.seconds for group in groups], reader.gettext("Where the time went")
         ),
+        "seconds_text": charts.seconds_text,
         "strip": lambda case: strip(reader, case),
         "value_text": lambda measure: quantity(reader, measure, measure.value),
         "interval_text": lambda measure: (

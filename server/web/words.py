@@ -175,6 +175,7 @@ NODE_STATES: Mapping[str, Word] = {
 NOTICES: Mapping[str, str] = {
     "cancelled": N_("The submission is cancelled."),
     "rerun": N_("The submission is back in the queue."),
+    "reviewed": N_("Your decision is noted."),
     "revoked": N_("The token is revoked."),
     "password": N_("Your password is changed."),
     "logged_out": N_("You are logged out."),

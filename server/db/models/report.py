@@ -1,6 +1,7 @@
 """What grading found: Reports as they came, the results in them by case, and scores."""
 
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -56,6 +57,17 @@ class CaseResult(Base):
     fraction: Mapped[float | None]
 
 
+class Review(StrEnum):
+    """What staff have said of a result that they look at before it is ranked."""
+
+    WAITING = "waiting"
+    RANKED = "ranked"
+    UNRANKED = "unranked"
+
+
+_TO_REVIEW = "review = 'waiting' AND current"
+
+
 class Score(Base):
     """The score of one attempt. What may be compared shares bundle, hardware and devices."""
 
@@ -67,6 +79,10 @@ class Score(Base):
             sqlite_where=text("current"), postgresql_where=text("current"),
         ),
         Index(None, "assignment_id", "bundle_digest", "hardware", "devices"),
+        Index(
+            "ix_scores_to_review", "course_id",
+            sqlite_where=text(_TO_REVIEW), postgresql_where=text(_TO_REVIEW),
+        ),
     )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -81,6 +97,10 @@ class Score(Base):
     high: Mapped[float | None]
     points: Mapped[float | None]
     ranked: Mapped[bool] = mapped_column(default=False)
+    review: Mapped[Review | None] = mapped_column(text_enum(Review))
+    """None: the judge asked for no look."""
+    review_note: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """What staff noted when they decided, for staff."""
     bundle_digest: Mapped[str] = mapped_column(String(64))
     judge_version: Mapped[str] = mapped_column(String(64))
     hardware: Mapped[str] = mapped_column(String(32))

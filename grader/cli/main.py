@@ -3,7 +3,20 @@
 import typer
 from typer import rich_utils
 
-from grader.cli import board, calibrate, check, doctor, grade, image, login, new, status, submit
+from grader.cli import (
+    board,
+    calibrate,
+    check,
+    doctor,
+    grade,
+    image,
+    login,
+    new,
+    replay,
+    status,
+    submit,
+    transcript,
+)
 from grader.cli.language import pick
 
 app = typer.Typer(
@@ -29,4 +42,6 @@ app.command("calibrate", help="Measure this machine's ceilings and the judge's c
 app.command("login", help="Log in to a server and keep a token.")(login.command)
 app.command("submit", help="Hand files in to a course's assignment.")(submit.command)
 app.command("status", help="Show or follow a submission.")(status.command)
+app.command("transcript", help="Write down what was said in a dialogue's public cases.")(transcript.command)
+app.command("replay", help="Ask files on this machine what was asked in a transcript.")(replay.command)
 app.command("board", help="Show an assignment's board.")(board.command)

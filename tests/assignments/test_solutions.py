@@ -22,8 +22,22 @@ NAMES = sorted(
     for name, root in assignments.available().items()
     if root.is_relative_to(CHECKOUT) and (root / "assignment.toml").is_file()
 )
-PRICED = ["kernels/auto-pipeline", "kernels/layout-algebra"]
+PRICED = {
+    "kernels/auto-pipeline": 0.95,
+    "kernels/layout-algebra": 0.95,
+    "inference/kv-radix": 0.9,
+    "rl/longtail-scheduler": 0.8,
+}
+"""Least share of the bound that the best solution must promise, and keep in hidden cases."""
 HINTS = {
+    "inference/kv-radix/wrong/cheat_shares_before_it_is_computed.py": "its tokens come in the future",
+    "inference/kv-radix/wrong/finds_what_was_evicted.py": "is free: it was evicted",
+    "inference/kv-radix/wrong/leaves_nothing_to_compute.py": "one must be left to compute",
+    "inference/kv-radix/wrong/trusts_hashes.py": "equal hashes are not equal tokens",
+    "rl/longtail-scheduler/wrong/cheat_short_prompts_again.py": "over an epoch every prompt counts once",
+    "rl/longtail-scheduler/wrong/cheat_turns_the_clock_back.py": "must be at least 1",
+    "rl/longtail-scheduler/wrong/counts_rollouts_from_one.py": "there is no rollout",
+    "rl/longtail-scheduler/wrong/forgets_the_preempted.py": "cannot end",
     "kernels/add-rmsnorm/wrong/adds_into_x.py": "The input x was modified",
     "kernels/add-rmsnorm/wrong/eps_outside_the_root.py": "eps was added outside",
     "kernels/add-rmsnorm/wrong/forgets_res_out.py": "x + res is an output as well",
@@ -90,7 +104,7 @@ def test_all_that_needs_no_grading_holds(name: str) -> None:
 def test_prices_repeat_and_the_reference_comes_near_the_bound_of_hidden_cases(name: str) -> None:
     best = found(name)[0]
     assert best.reaches is not None
-    assert best.reaches >= 0.95
+    assert best.reaches >= PRICED[name]
     findings = gradings.of_prices(grader(name), best)
     assert of_state(findings, State.FAILS) == []
     assert len(findings) == 3

@@ -1,0 +1,65 @@
+"""`solmark transcript`: what was said in the public cases of a dialogue, as files."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from grader.cli import exit_codes, submission_view
+from grader.cli.client import session
+from grader.cli.language import pick
+from grader.contract import ContractError, Report, TestResult, TimedResult, read
+from grader.transcript import TranscriptError, unpack
+
+
+def command(
+    source: Annotated[
+        str, typer.Argument(help="A submission's id, or a Report of `solmark grade --json` as a file.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(
+        "transcripts"
+    ),
+) -> None:
+    """Write a file for each public case; exit 1 if there is none."""
+    errors = Console(stderr=True)
+    content = _content(source, errors)
+    try:
+        report = read(Report, content)
+        results: list[TestResult | TimedResult] = [*report.tests, *report.timed]
+        written = [_write(report, result, output) for result in results if result.transcript]
+    except (ContractError, TranscriptError, OSError) as error:
+        errors.print(f"{source}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(exit_codes.USAGE) from error
+    for path in written:
+        typer.echo(str(path))
+    if not written:
+        errors.print(pick("This grading left no transcript.", "这次评测没有留下对话记录。"))
+        raise typer.Exit(exit_codes.NOT_ACCEPTED)
+
+
+def _content(source: str, errors: Console) -> str:
+    """The Report as JSON."""
+    if Path(source).is_file():
+        return Path(source).read_text("utf-8")
+    with session(errors) as client:
+        report = submission_view.report_of(client, client.get(f"submissions/{source}"))
+    if report is None:
+        errors.print(pick("It has no Report yet.", "还没有评测报告。"))
+        raise typer.Exit(exit_codes.USAGE)
+    return json.dumps(report)
+
+
+def _write(report: Report, result: TestResult | TimedResult, output: Path) -> Path:
+    transcript = unpack(
+        result.transcript,
+        case=result.case,
+        part=result.part,
+        params=result.params,
+        assignment=report.assignment,
+    )
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / f"{Path(result.case).name}.jsonl"
+    path.write_text(transcript.dump(), "utf-8")
+    return path

@@ -18,7 +18,7 @@ from server.db.migrate import upgrade
 from server.db.session import Database
 from server.demo import tables
 from server.demo.course import ADMIN, ASSISTANT, COURSE, seed
-from server.demo.entrants import Entry, entries, gradable
+from server.demo.entrants import Entry, entries, gradable, most_wrong
 from server.demo.student import Student, Submitted
 from server.demo.student import board as board_of
 from server.embedded import EmbeddedError, sole_owner
@@ -27,8 +27,6 @@ from server.settings import Settings, load
 LOOK_SECONDS = 2.0
 PATIENCE_SECONDS = 1200.0
 """After so long without the end of all submissions, the demo has failed."""
-WRONG = 10
-"""Wrong solutions of each assignment, where DEMO_WRONG does not say: the demo has minutes."""
 INTERRUPTED = 130
 WIDTH = 120
 """Columns of the output where there is no terminal."""
@@ -40,7 +38,7 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
     The server's state lives in $SOLMARK_HOME/server (without that variable ./var/server), which one process
     at a time holds (HomeTakenError); the calibration goes where `solmark` looks for it. DEMO_EXIT=1 stops
     the site at the end. DEMO_WRONG says how many wrong solutions of each assignment are submitted (a number,
-    or `all`): they take the machine by turns.
+    or `all`); without it all of one and a few of the others: they take the machine by turns.
     """
     console = Console()
     if not console.is_terminal:
@@ -64,8 +62,7 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
         return INTERRUPTED
     assignments = publishing.folders(Path("assignments"))
     names = [f"{path.parent.name}/{path.name}" for path in assignments]
-    wrong = os.environ.get("DEMO_WRONG") or str(WRONG)
-    chosen = entries(Path("reference"), names, None if wrong == "all" else int(wrong))
+    chosen = entries(Path("reference"), names, most_wrong(names, os.environ.get("DEMO_WRONG", "")))
     more = len(entries(Path("reference"), names)) - len(chosen)
     submissions, left_out = gradable(chosen)
     students = list(dict.fromkeys(entry.student for entry in submissions))

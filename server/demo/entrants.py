@@ -9,6 +9,10 @@ from grader.contract import Language, Verdict
 from grader.languages import SUFFIX, cpp_compiler
 
 HEADER_LINES = 10
+WHOLE = "kernels/add-rmsnorm"
+"""The assignment of which every wrong solution is submitted, where nobody says how many."""
+OTHERS = 2
+"""Wrong solutions of each other assignment then: the demo has minutes."""
 SUFFIXES = (".py", ".cpp")
 """What a machine without a GPU grades."""
 NAMES = (
@@ -42,16 +46,29 @@ class Entry:
         return any(name.endswith(SUFFIX[Language.CPP]) for name in self.files)
 
 
-def entries(reference: Path, assignments: Sequence[str], wrong: int | None = None) -> list[Entry]:
+def entries(
+    reference: Path, assignments: Sequence[str], wrong: Mapping[str, int] | None = None
+) -> list[Entry]:
     """Solutions of the assignments; the n-th of each is submitted by the n-th student.
 
-    Of the wrong ones of an assignment at most `wrong` (None: all), spread evenly over their names.
+    Of the wrong ones of an assignment at most as many as `wrong` says, spread evenly over their names; all
+    where it does not name the assignment.
     """
+    most = wrong or {}
     return [
         Entry(name, path, *_header(path, reference / name), student=login(number))
         for name in assignments
-        for number, path in enumerate(_solutions(reference / name, wrong))
+        for number, path in enumerate(_solutions(reference / name, most.get(name)))
     ]
+
+
+def most_wrong(assignments: Sequence[str], asked: str) -> Mapping[str, int]:
+    """For `entries`: `asked` is a number for each assignment, `all`, or empty for what fits into the demo."""
+    if asked == "all":
+        return {}
+    if asked:
+        return dict.fromkeys(assignments, int(asked))
+    return {name: OTHERS for name in assignments if name != WHOLE}
 
 
 def gradable(found: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:

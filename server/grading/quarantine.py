@@ -4,9 +4,13 @@ A failure is what a node and an assignment did together. Of a pair of them that 
 since, the assignment is to blame if other nodes fail with it too, or if the node does well with other
 assignments; the node if it fails with several assignments, or if other nodes do well with that one. The
 failures of one student alone are never enough: nobody can bring it about with one poisonous submission.
+
+Several students can, who agree on it. So an assignment in quarantine is tried on: one submission at a time of
+a student with whom it has not failed. If that is graded, the others brought their failures about: it goes on
+by itself. And whoever failed where grading has succeeded since is no witness against it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,10 +21,10 @@ from sqlalchemy.orm import Session
 from grader.contract import Verdict
 from server.db.audit import record
 from server.db.base import utc_now
-from server.db.models import Assignment, Node, User
+from server.db.models import Assignment, Node, Submission, User
 from server.db.models.node import NodeState
 from server.db.session import Job, publish_after_commit
-from server.grading import queries
+from server.grading import queries, queue_queries
 
 WINDOW = timedelta(hours=1)
 FAILURES = 3
@@ -78,22 +82,35 @@ def blame(
             for success in successes
         )
 
+    first_failed: dict[tuple[int, str | int], datetime] = {}
+    for failure in ordered:
+        for place in (failure.node, failure.assignment):
+            first_failed.setdefault((failure.student, place), failure.time)
+
+    def witness(failure: Failure, *, node: str | None = None, assignment: int | None = None) -> bool:
+        """Whether nothing has been graded there since that student failed there first."""
+        place = assignment if node is None else node
+        assert place is not None
+        return not well(first_failed[failure.student, place], node=node, assignment=assignment)
+
     assignments = {}
     for assignment in sorted({failure.assignment for failure in lasting}):
-        found = [failure for failure in lasting if failure.assignment == assignment]
-        first = found[0].time
+        found = [
+            failure
+            for failure in lasting
+            if failure.assignment == assignment and witness(failure, assignment=assignment)
+        ]
         several = len({failure.node for failure in found}) > 1
         others_do = any(well(failure.time, node=failure.node) for failure in found)
-        if _enough(found) and not well(first, assignment=assignment) and (several or others_do):
+        if _enough(found) and (several or others_do):
             assignments[assignment] = _evidence(found)
     nodes = {}
     rest = [failure for failure in lasting if failure.assignment not in assignments]
     for node in sorted({failure.node for failure in rest}):
-        found = [failure for failure in rest if failure.node == node]
-        first = found[0].time
+        found = [failure for failure in rest if failure.node == node and witness(failure, node=node)]
         several = len({failure.assignment for failure in found}) > 1
         others_do = any(well(failure.time, assignment=failure.assignment) for failure in found)
-        if _enough(found) and not well(first, node=node) and (several or others_do):
+        if _enough(found) and (several or others_do):
             nodes[node] = _evidence(found)
     return nodes, assignments
 
@@ -105,6 +122,8 @@ def look(session: Session, now: datetime) -> int:
     """
     since = now - WINDOW
     rows = queries.failures(session, VERDICTS, since)
+    successes = [Success(*row) for row in queries.successes(session, VERDICTS, since)]
+    _clear(session, successes)
     if len(rows) < FAILURES:
         return 0
     nodes = {node.name: node for node in queries.nodes(session)}
@@ -116,7 +135,6 @@ def look(session: Session, now: datetime) -> int:
         and failure.time > (nodes[failure.node].trusted_since or _NEVER)
         and failure.time > (assignments[failure.assignment].trusted_since or _NEVER)
     ]
-    successes = [Success(*row) for row in queries.successes(session, VERDICTS, since)]
     bad_nodes, bad_assignments = blame(failures, successes)
     names = {key: found.name for key, found in assignments.items()}
     count = 0
@@ -125,6 +143,34 @@ def look(session: Session, now: datetime) -> int:
     for key, evidence in bad_assignments.items():
         count += _quarantine_assignment(session, assignments[key], _document(evidence, names), now)
     return count
+
+
+def trials(session: Session, now: datetime) -> Sequence[Submission]:
+    """For each assignment in quarantine one submission to try it on, locked; none while one is under way.
+
+    It is of a student who has not failed with it within the hour, and has waited longest.
+    """
+    found = []
+    for assignment in queue_queries.tried_on(session):
+        submission = queue_queries.next_trial(session, assignment, VERDICTS, now - WINDOW)
+        found += [submission] if submission is not None else []
+    return found
+
+
+def _clear(session: Session, successes: Iterable[Success]) -> None:
+    """End the quarantine of what has been graded since it began."""
+    latest: dict[int, datetime] = {}
+    for success in successes:
+        latest[success.assignment] = max(success.time, latest.get(success.assignment, _NEVER))
+    for assignment in queue_queries.tried_on(session, also_busy=True):
+        if assignment.quarantined is None or latest.get(assignment.id, _NEVER) <= assignment.quarantined:
+            continue
+        evidence = assignment.quarantine or {}
+        assignment.quarantined, assignment.quarantine = None, None
+        _log.warning("assignment cleared", assignment=assignment.name, **evidence)
+        course = assignment.course_id
+        record(session, "assignment.clear", assignment.name, actor=None, course_id=course, **evidence)
+        publish_after_commit(session, Job("dispatch"))
 
 
 def lift(session: Session, assignment: Assignment, *, by: User, now: datetime | None = None) -> None:

@@ -16,7 +16,7 @@ from server.credentials import new_secret
 from server.db.base import utc_now
 from server.db.models import Attempt, Submission
 from server.db.session import Job, publish_after_commit
-from server.grading import quarantine, queries, queue_queries
+from server.grading import quarantine, queries, queue_queries, standings
 from server.grading.lifecycle import deadline, fail, finish_attempt, give_up, move
 from server.grading.queue_queries import Capacity
 from server.grading.states import AttemptEvent, AttemptState, SubmissionEvent, SubmissionState
@@ -154,13 +154,17 @@ def expected_seconds(session: Session, assignment_id: int, hardware: str, mode: 
 def place(
     session: Session, settings: Settings, submission: Submission, *, now: datetime | None = None
 ) -> Place | None:
-    """Where the submission stands in the queue; None if it is not waiting."""
+    """Where the submission stands in the queue; None if it is not waiting.
+
+    Without `now` it may be where it stood a moment ago (`standings`).
+    """
+    count_anew = now is not None
     now = now or utc_now()
     if submission.state is not SubmissionState.QUEUED:
         return None
     if submission.assignment.quarantined is not None:
         return Place(0, None, "quarantined")
-    before = queue_queries.ahead_of(session, submission, now)
+    before = standings.ahead_of(session, submission, now, anew=count_anew)
     if before is None:
         return None
     capacity = _capacity(session, settings, now).get(submission.hardware, Capacity())
@@ -210,8 +214,21 @@ def sweep(session: Session, settings: Settings, *, now: datetime | None = None) 
         if done:
             counts[done] += 1
     counts["quarantined"] = quarantine.look(session, now)
+    _try_on(session, settings, now)
     publish_after_commit(session, Job("dispatch"))
     return Sweep(**counts)
+
+
+def _try_on(session: Session, settings: Settings, now: datetime) -> None:
+    """Dispatch what tells whether an assignment in quarantine belongs there."""
+    trials = quarantine.trials(session, now)
+    if not trials:
+        return
+    queue_queries.lock_dispatch(session)
+    for submission in trials:
+        if _capacity(session, settings, now).get(submission.hardware, Capacity()).room > 0:
+            _log.info("assignment tried on", submission=submission.public_id)
+            _open_and_publish(session, settings, submission, now)
 
 
 def _blame_of_loss(settings: Settings, attempt: Attempt) -> Verdict | None:

@@ -1,6 +1,6 @@
 """SQL of the queue: its order, who is next, who waits for whom, and what workers there are for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased, selectinload
 
-from grader.contract import Mode, Reason
+from grader.contract import Mode, Reason, Verdict
 from server.db.base import one_of
 from server.db.models import Assignment, AssignmentVersion, Attempt, DeviceUsage, Node, Submission, Worker
 from server.db.models.node import NodeState
@@ -138,26 +138,26 @@ def choose_next(session: Session, hardware: str, limit: int, now: datetime) -> S
     ).all()
 
 
-def ahead_of(session: Session, submission: Submission, now: datetime) -> Ahead | None:
-    """What goes before a submission in the order of the dispatcher; None if it is not waiting."""
-    ranked = ranking(submission.hardware, now)
+def standings(session: Session, hardware: str, now: datetime) -> Mapping[int, Ahead]:
+    """What goes before each submission of a queue in the order of the dispatcher, by the submission's id."""
+    ranked = ranking(hardware, now)
     row = ranked.c
-    place = func.row_number().over(order_by=(row.turn + row.busy, *_order(ranked)))
-    placed = select(row.id, row.user_id, row.turn, row.expected_seconds, place.label("place")).cte("placed")
-    own = aliased(placed)
-    before = placed.c.place < own.c.place
-    of_student = and_(placed.c.user_id == own.c.user_id, placed.c.turn < own.c.turn)
-
-    def seconds(which: ColumnElement[bool]) -> ColumnElement[float]:
-        return func.coalesce(func.sum(placed.c.expected_seconds).filter(which), 0.0)
-
+    whole = (row.turn + row.busy, *_order(ranked))
+    earlier = (None, -1)  # Rows before this one.
     found = session.execute(
-        select(func.count().filter(before), seconds(before), seconds(of_student), func.count())
-        .select_from(placed)
-        .join(own, own.c.id == submission.id)
-    ).one()
-    count, total, own_seconds, number = found
-    return Ahead(count, float(total), float(own_seconds)) if number else None
+        select(
+            row.id,
+            func.row_number().over(order_by=whole) - 1,
+            func.coalesce(func.sum(row.expected_seconds).over(order_by=whole, rows=earlier), 0.0),
+            func.coalesce(
+                func.sum(row.expected_seconds).over(
+                    partition_by=row.user_id, order_by=row.turn, rows=earlier
+                ),
+                0.0,
+            ),
+        )
+    )
+    return {number: Ahead(count, float(total), float(own)) for number, count, total, own in found}
 
 
 def capacity(session: Session, since: datetime) -> Mapping[str, Capacity]:
@@ -218,6 +218,51 @@ def older_tests(session: Session, submission: Submission) -> Sequence[Submission
         .with_for_update(key_share=True, of=Submission)
         .execution_options(populate_existing=True)
     ).all()
+
+
+def tried_on(session: Session, *, also_busy: bool = False) -> Sequence[Assignment]:
+    """Assignments in quarantine, locked; without `also_busy`, those of which nothing is under way."""
+    busy = (
+        select(Submission.id)
+        .where(Submission.assignment_id == Assignment.id, one_of(Submission.state, ACTIVE))
+        .exists()
+    )
+    held = (
+        select(Assignment)
+        .where(Assignment.quarantined.is_not(None), *([] if also_busy else [~busy]))
+        .order_by(Assignment.id)
+        .with_for_update(key_share=True, of=Assignment)
+    )
+    return session.scalars(held).all()
+
+
+def next_trial(
+    session: Session, assignment: Assignment, verdicts: Collection[Verdict], since: datetime
+) -> Submission | None:
+    """The submission to an assignment that has waited longest, locked; of a student who has nothing under way
+    and with whom the assignment has not ended with these verdicts since then."""
+    other, failed = aliased(Submission), aliased(Submission)
+    busy = select(other.user_id).where(one_of(other.state, ACTIVE))
+    suspects = (
+        select(failed.user_id)
+        .join(Attempt, Attempt.submission_id == failed.id)
+        .where(
+            failed.assignment_id == assignment.id, Attempt.finished >= since, Attempt.verdict.in_(verdicts)
+        )
+    )
+    return session.scalars(
+        select(Submission)
+        .where(
+            Submission.assignment_id == assignment.id,
+            one_of(Submission.state, {SubmissionState.QUEUED}),
+            Submission.reason == Reason.SUBMIT,
+            Submission.user_id.not_in(busy),
+            Submission.user_id.not_in(suspects),
+        )
+        .order_by(Submission.queued, Submission.id)
+        .limit(1)
+        .with_for_update(key_share=True, of=Submission, skip_locked=True)
+    ).first()
 
 
 def _waiting(row: type[Submission], hardware: str) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ from grader.contract import Verdict
 from server.db.models import Assignment, AuditEntry, Node, Submission, User
 from server.db.models.node import NodeState
 from server.db.session import Database
-from server.grading import service
+from server.grading import queries, queue, service
 from server.grading.quarantine import FAILURES, STUDENTS, WINDOW, Failure, Success, blame
 from server.grading.states import SubmissionState
 
@@ -54,6 +54,15 @@ CASES: list[tuple[str, list[Failure], list[Success], set[str], set[int]]] = [
      {"n"}, set()),
     ("a bad assignment does not make its nodes bad",
      _failures(("n", A, 1), ("m", A, 2), ("n", A, 3), ("n", B, 1)), [_well("m", B, 9)], set(), {A}),
+    ("who failed where grading succeeded since is no witness",
+     _failures(("n", A, 1), ("m", A, 2)) + _failures(("n", A, 1), ("m", A, 2), ("n", A, 1), start=5),
+     [_well("n", A, 3)], set(), set()),
+    ("others are",
+     _failures(("n", A, 1), ("m", A, 2)) + _failures(("n", A, 3), ("m", A, 4), ("n", A, 3), start=5),
+     [_well("n", A, 3)], set(), {A}),
+    ("nor is one against a node that has graded since",
+     _failures(("n", A, 1), ("n", B, 2)) + _failures(("n", A, 1), ("n", B, 2), ("n", A, 1), start=5),
+     [_well("n", C, 3)], set(), set()),
     ("both at once", _failures(("n", A, 1), ("m", A, 2), ("m", A, 3), ("n", B, 1), ("n", C, 2), ("n", B, 3)),
      [_well("m", B, 9)], {"n"}, {A}),
 ]  # fmt: skip
@@ -116,22 +125,24 @@ class Fleet:
         for _ in range(self.grader.settings.max_attempts):
             self.grader.wait(1)
             self.beat(node)
-            specs = [spec for spec in self.grader.dispatch() if spec.submission == public_id]
-            assert specs, f"{public_id} is not dispatched"
-            with self.database.begin() as session:
-                row = service.node(session, node)
-                service.claim(
-                    session,
-                    self.grader.settings,
-                    token=specs[0].token,
-                    node=row,
-                    worker="w",
-                    now=self.grader.now,
-                )
-            assert self.grader.send(self.grader.report(specs[0], verdict=verdict)).outcome == "stored"
+            self.grader.dispatch()
+            self.finish(public_id, node, verdict)
             if self.state(public_id).is_final:
                 break
         return public_id
+
+    def finish(self, public_id: str, node: str, verdict: Verdict) -> None:
+        """Grade a dispatched submission on that node."""
+        with self.database.begin() as session:
+            found = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
+            (attempt,) = queries.open_attempts(session, found)
+            spec = queue.job_spec(attempt)
+            row = service.node(session, node)
+            service.claim(
+                session, self.grader.settings, token=spec.token, node=row, worker="w", now=self.grader.now
+            )
+        self.grader.wait(1)
+        assert self.grader.send(self.grader.report(spec, verdict=verdict)).outcome == "stored"
 
     def beat(self, node: str) -> None:
         with self.database.begin() as session:
@@ -220,6 +231,58 @@ def test_an_assignment_that_fails_everywhere_is_held_back_until_staff_lift_it(
     assert grader.sweep().quarantined == 0
     assert {fleet.state(name) for name in broken} == {SubmissionState.QUEUED}
     assert fleet.state(fine) is SubmissionState.DONE
+
+
+def test_those_who_agree_on_poison_hold_nobody_else_up(
+    database: Database, grader: Any, fleet: Fleet, submit: Submit, students: Callable[[int], list[str]]
+) -> None:
+    (carol,) = students(1)
+    for login, node in (("ann", "node-1"), ("bob", "node-2")):
+        fleet.grade(login, node, Verdict.GRADER_ERROR)
+    assert grader.sweep().quarantined == 1
+    poison = submit("ann", now=grader.now)
+    honest, later = (submit(carol, now=grader.now) for _ in range(2))
+    fleet.beat("node-1")
+    assert grader.dispatch() == []
+    grader.sweep()
+    assert fleet.state(honest) is SubmissionState.DISPATCHED, "nobody else has failed with it: it is tried"
+    grader.sweep()
+    assert {fleet.state(name) for name in (poison, later)} == {SubmissionState.QUEUED}, "one at a time"
+    fleet.finish(honest, "node-1", Verdict.WRONG_ANSWER)
+    grader.sweep()
+    with database.read() as session:
+        assert session.scalars(select(Assignment)).one().quarantined is None
+        (entry,) = session.scalars(select(AuditEntry).where(AuditEntry.action == "assignment.clear"))
+        assert entry.details["failures"] == 6
+    assert fleet.state(later) is SubmissionState.QUEUED
+    fleet.beat("node-1")
+    assert {spec.submission for spec in grader.dispatch()} == {poison, later}
+    fleet.finish(later, "node-1", Verdict.ACCEPTED)
+    for _ in range(2):
+        fleet.finish(poison, "node-1", Verdict.GRADER_ERROR)
+        fleet.beat("node-1")
+        grader.dispatch()
+    fleet.grade("bob", "node-2", Verdict.GRADER_ERROR)
+    assert grader.sweep().quarantined == 0, "the same two again are no witnesses any more"
+
+
+def test_an_assignment_at_fault_stays_in_quarantine_whoever_it_is_tried_on(
+    database: Database, grader: Any, fleet: Fleet, submit: Submit, students: Callable[[int], list[str]]
+) -> None:
+    for login, node in (("ann", "node-1"), ("bob", "node-2"), ("ann", "node-2")):
+        fleet.grade(login, node, Verdict.ASSIGNMENT_ERROR)
+    assert grader.sweep().quarantined == 1
+    waiting = [submit(login, now=grader.now) for login in (*students(1), "bob")]
+    fleet.beat("node-1")
+    grader.sweep()
+    fleet.finish(waiting[0], "node-1", Verdict.ASSIGNMENT_ERROR)
+    for _ in range(2):
+        fleet.beat("node-1")
+        grader.sweep()
+    ended, untried = (fleet.state(name) for name in waiting)
+    assert (ended.is_final, untried) == (True, SubmissionState.QUEUED)
+    with database.read() as session:
+        assert session.scalars(select(Assignment)).one().quarantined is not None
 
 
 def test_a_noisy_machine_is_no_failure_and_old_failures_are_forgotten(

@@ -5,13 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 from sqlalchemy.exc import IntegrityError
 
 from grader.contract import Mode, Reason
 from server.db.models import Assignment, AssignmentVersion, Attempt, DeviceUsage, Submission, User
 from server.db.session import Database
-from server.grading import fairness, queue_queries, service
+from server.grading import fairness, queue_queries, service, standings
 from server.grading.queue_queries import AGED, PRESSING, REJUDGE_AGED
 from server.grading.states import SubmissionState
 from server.submissions import service as submissions
@@ -272,6 +272,40 @@ def _rejudge_all_of(database: Database, grader: Any, login: str, submit: Submit)
             update(Submission).where(Submission.public_id == done).values(state=SubmissionState.DONE)
         )
     _rejudge(database, grader, done)
+
+
+def test_a_queue_is_ranked_once_for_all_who_look_within_a_moment(
+    database: Database, grader: Any, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked = 0
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        nonlocal ranked
+        ranked += "ranking" in statement
+
+    def look(*public_ids: str) -> list[int]:
+        with database.read() as session:
+            rows = {
+                row.public_id: row
+                for row in session.scalars(select(Submission).where(Submission.public_id.in_(public_ids)))
+            }
+            places = [service.place(session, grader.settings, rows[name]) for name in public_ids]
+        return [place.ahead for place in places if place is not None]
+
+    first, second = submit("ann", now=grader.now), submit("bob", now=grader.now)
+    event.listen(database.engine, "before_cursor_execute", note)
+    try:
+        for _ in range(3):
+            assert look(first, second) == [0, 1]
+        assert ranked == 1
+        third = submit("ta", now=grader.now)
+        assert look(first, second, third) == [0, 1, 2]
+        assert ranked == 2, "who is new in the queue is told where at once"
+        monkeypatch.setattr(standings, "KEPT_SECONDS", 0.0)
+        assert look(first) == [0]
+        assert ranked == 3
+    finally:
+        event.remove(database.engine, "before_cursor_execute", note)
 
 
 def test_the_expected_wait_counts_what_runs_and_the_students_own(

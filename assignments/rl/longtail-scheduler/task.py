@@ -26,11 +26,11 @@ def episode(case: Case, candidate: Candidate, seed: int) -> Outcome:
     least, by = bound.bound(epoch)
     return Outcome(
         True,
-        value=taken / 1e9,
-        bound=least / 1e9,
+        value=taken / 1e6,
+        bound=least / 1e6,
         bound_by=by,
-        quantity="time of an epoch's rollouts",
-        unit="virtual s",
+        quantity="virtual time of the rollouts",
+        unit="ms",
     )
 
 

@@ -14,7 +14,7 @@ that names the place of the first fault (`grader.task.Refused`).
 import functools
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -37,6 +37,7 @@ class Message(BaseModel):
         return cast("Json", self.model_dump(mode="json"))
 
 
+@overload
 def ask(
     candidate: Candidate,
     method: str,
@@ -44,8 +45,32 @@ def ask(
     kind: type[Kind],
     *,
     deadline_seconds: float | None = None,
-) -> Kind:
-    """One question, and its answer as `kind`. Raises Refused where it is none or the submission raised."""
+) -> Kind: ...
+
+
+@overload
+def ask(
+    candidate: Candidate,
+    method: str,
+    message: "Json | Message",
+    kind: object,
+    *,
+    deadline_seconds: float | None = None,
+) -> Any: ...
+
+
+def ask(
+    candidate: Candidate,
+    method: str,
+    message: "Json | Message",
+    kind: Any,
+    *,
+    deadline_seconds: float | None = None,
+) -> Any:
+    """One question, and its answer as `kind`: a class, or an alias such as a union.
+
+    Raises Refused where it is none, or the submission raised.
+    """
     sent = message.json_value() if isinstance(message, Message) else message
     reply = candidate.ask(method, sent, deadline_seconds=deadline_seconds)
     if isinstance(reply, Raised):
@@ -54,14 +79,22 @@ def ask(
     return read(kind, reply, f"answer to `{method}`", f"对 `{method}` 的回答")
 
 
-def read(kind: type[Kind], value: Json, what: str = "answer", what_zh: str = "回答") -> Kind:
+@overload
+def read(kind: type[Kind], value: Json, what: str = ..., what_zh: str = ...) -> Kind: ...
+
+
+@overload
+def read(kind: object, value: Json, what: str = ..., what_zh: str = ...) -> Any: ...
+
+
+def read(kind: Any, value: Json, what: str = "answer", what_zh: str = "回答") -> Any:
     """A value as `kind`: a Message, or anything made of such (`list[Move]`, `int`, a union by `kind`).
 
     Raises Refused with the place and the sort of the first fault.
     """
     try:
         # As JSON: tuples may come as lists, and yet nothing else is coerced.
-        return cast("Kind", _adapter(cast("Any", kind)).validate_json(json.dumps(value)))
+        return _adapter(kind).validate_json(json.dumps(value))
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = _place(fault["loc"])

@@ -18,7 +18,8 @@ def episode(case: Case, candidate: Candidate, seed: int) -> Outcome:
     candidate.ask("Scheduler", [epoch.message()])
 
     def decide(state: dict[str, Json]) -> list[Action]:
-        return typed.ask(candidate, "Scheduler.on_event", [state], Actions)  # type: ignore[arg-type]
+        actions: list[Action] = typed.ask(candidate, "Scheduler.on_event", [state], Actions)
+        return actions
 
     run = simulator.Simulator(epoch, decide)
     taken = run.run()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from grader.assignment import load
 from grader.task import Raised, Refused
@@ -61,6 +62,43 @@ def test_a_right_cache_passes_every_sequence(seed: int, pages: int, size: int, b
     assert not any(book.locks.values())
     assert len(book.free) + len(book.block) == pages
     assert book.evictable == len(book.block)
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+class Engine(RuleBasedStateMachine):
+    """The same operations in an order that hypothesis chooses, and shortens where one fails."""
+
+    @initialize(pages=st.integers(2, 40), size=st.integers(1, 4), bits=st.integers(0, 3))
+    def open(self, pages: int, size: int, bits: int) -> None:
+        self.book = LEDGER.Ledger(pages, size)
+        self.machine = MACHINE.Machine(self.book, Here(pages, size, bits=bits), Random(0))
+
+    @rule(seed=SEEDS, move=st.sampled_from(["begin", "begin", "end", "drop", "look", "evict", "wrong"]))
+    def move(self, seed: int, move: str) -> None:
+        self.machine.random = Random(seed)
+        getattr(self.machine, move)()
+
+    @invariant()
+    def every_page_is_in_one_state(self) -> None:
+        if not hasattr(self, "book"):
+            return
+        book = self.book
+        assert len(book.free) + len(book.locks) == book.pages
+        assert book.free.isdisjoint(book.locks)
+        assert book.evictable == sum(not book.locks[page] for page in book.block)
+        held = [page for one in self.machine.running for page in one.pages]
+        assert sum(book.locks.values()) == len(held)
+
+    def teardown(self) -> None:
+        if hasattr(self, "machine"):
+            self.machine.play(0)
+            assert not any(self.book.locks.values())
+
+
+TestEngine = Engine.TestCase
+TestEngine.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 
 
 def filled() -> Any:

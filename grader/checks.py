@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader.contract import JobLimits, Language
+from grader.dialects import DIALECTS
 from grader.faults import Fault, near
 from grader.hardware import profile
 from grader.spec import CaseSpec, ParamValue, Spec, TargetSpec, is_drawn
@@ -119,8 +120,11 @@ def _target_faults(spec: Spec, target: TargetSpec, file: str) -> list[Fault]:
         if language not in offered:
             wrong = f"no part is written in {language.value}"
             faults.append(Fault(file, f"{key}.languages", wrong, near(language.value, offered)))
-    if base == "cpu" and Language.CUDA in target.languages:
-        faults.append(Fault(file, f"{key}.languages", "a CPU cannot run cuda", "remove cuda"))
+    for language in target.languages if base == "cpu" else ():
+        dialect = DIALECTS.get(language)
+        if language is Language.CUDA or (dialect is not None and dialect.interpreted is None):
+            wrong = f"a CPU cannot run {language.value}"
+            faults.append(Fault(file, f"{key}.languages", wrong, f"remove {language.value}"))
     return faults + _limit_faults(target.limits, f"{key}.limits", file) + _curve_faults(target, key, file)
 
 

@@ -176,6 +176,8 @@ class Language(StrEnum):
 
     PYTHON = "python"
     TRITON = "triton"
+    TILELANG = "tilelang"
+    CUTE = "cute"
     CPP = "cpp"
     CUDA = "cuda"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, Language, Text
+from grader.dialects import DIALECTS
 from grader.messages import text
 from grader.plaintext import line
 
@@ -17,6 +18,8 @@ ENTRY_STEM = "solution"
 SUFFIX: Mapping[Language, str] = {
     Language.PYTHON: ".py",
     Language.TRITON: ".py",
+    Language.TILELANG: ".py",
+    Language.CUTE: ".py",
     Language.CPP: ".cpp",
     Language.CUDA: ".cu",
 }
@@ -25,13 +28,12 @@ OTHER_SUFFIXES = frozenset({".h", ".hpp", ".cuh", ".inc", ".txt", ".md", ".json"
 
 MAX_PARSED = 64 << 10
 """Bytes of Python that are parsed to look for imports: a MiB would take seconds where others wait."""
-_LIBRARIES = frozenset({"torch", "triton", "numpy"}) | sys.stdlib_module_names
+_LIBRARIES = frozenset({"torch", "triton", "tilelang", "cutlass", "numpy"}) | sys.stdlib_module_names
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that Windows gives to devices, whatever the suffix: the staff's machine may be one."""
 _CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """What terminals and editors obey rather than show: whoever reads the source would read another one."""
-_TRITON_LINE = re.compile(rb"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
 
 
 class FilesError(ValueError):
@@ -65,7 +67,8 @@ def detect(
     """The language and the name of the entry file. Raises FilesError.
 
     The entry is `solution.py`, `.cpp` or `.cu`, or the one file there is; a `.py` beside which any file
-    imports triton counts as Triton. `override` settles both where they are in doubt. Nothing is executed.
+    imports triton counts as Triton, and so on for the other dialects. `override` settles both where they are
+    in doubt. Nothing is executed.
     """
     check(files, entry=entry)
     name = _entry(files, override)
@@ -79,8 +82,10 @@ def detect(
     language = {".py": Language.PYTHON, ".cpp": Language.CPP, ".cu": Language.CUDA}[suffix]
     python = [data for other, data in files.items() if other.endswith(".py")]
     parsed = sum(map(len, python)) <= MAX_PARSED
-    if language is Language.PYTHON and any(imports_triton(data, parsed=parsed) for data in python):
-        language = Language.TRITON
+    if language is Language.PYTHON:
+        for dialect in DIALECTS.values():
+            if any(imports(dialect.mark, data, parsed=parsed) for data in python):
+                return dialect.language, name
     return language, name
 
 
@@ -89,9 +94,9 @@ def cpp_compiler() -> str | None:
     return shutil.which("g++")
 
 
-def imports_triton(source: bytes, *, parsed: bool = True) -> bool:
-    """Whether Python source imports triton. What does not parse, or is not, is taken at its lines' word."""
-    if not _TRITON_LINE.search(source):
+def imports(module: str, source: bytes, *, parsed: bool = True) -> bool:
+    """Whether Python source imports this module. What does not parse is taken at its lines' word."""
+    if not re.search(rb"^[ \t]*(?:import|from)[ \t]+" + module.encode() + rb"\b", source, re.MULTILINE):
         return False
     if not parsed:
         return True
@@ -100,14 +105,14 @@ def imports_triton(source: bytes, *, parsed: bool = True) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     return any(
-        (isinstance(node, ast.Import) and any(_is_triton(alias.name) for alias in node.names))
-        or (isinstance(node, ast.ImportFrom) and node.level == 0 and _is_triton(node.module or ""))
+        (isinstance(node, ast.Import) and any(_is(module, alias.name) for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.level == 0 and _is(module, node.module or ""))
         for node in ast.walk(tree)
     )
 
 
-def _is_triton(module: str) -> bool:
-    return module.partition(".")[0] == "triton"
+def _is(module: str, name: str) -> bool:
+    return name.partition(".")[0] == module
 
 
 def _check_file(name: str, data: bytes, entry: str) -> None:

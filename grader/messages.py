@@ -62,6 +62,14 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "The mode {mode} is not offered yet; use `test` or `grade`.",
         "尚不提供模式 {mode}；请使用 `test` 或 `grade`。",
     ),
+    "dialect_needs_device": (
+        "{name} needs a CUDA device, and this target has none.",
+        "{name} 需要 CUDA 设备，而此目标没有。",
+    ),
+    "dialect_missing": (
+        "{name} is not installed on this machine: `pip install {package}`, in the grader's environment.",
+        "本机没有安装 {name}：请在评测环境中运行 `pip install {package}`。",
+    ),
     # Tools that look into calls.
     "profiled": ("What the calls ran is told below; nothing was graded.", "各次调用运行的内容见下；未作评分。"),
     "profile_cpu": (

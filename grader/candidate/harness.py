@@ -1,6 +1,7 @@
 """The candidate's main loop: takes commands from the judge, one answer each, until the pipe is closed."""
 
 import base64
+import importlib
 import os
 import platform
 import sys
@@ -19,6 +20,8 @@ from .profiler import profile
 from .python_code import PythonCode
 
 NATIVE = ("cpp", "cuda")
+DIALECTS = {"triton": "triton", "tilelang": "tilelang", "cute": "cutlass.cute"}
+"""Languages inside Python, and the module of each: `grader.dialects`, which the sandbox has not."""
 _TEMPORARY = os.environ["TMPDIR"]
 """This sandbox's alone: a file system of its own, or at least a folder."""
 FOLDER = f"{_TEMPORARY}/submission"
@@ -136,10 +139,10 @@ def _versions(language: str, *, on_device: bool) -> dict[str, str]:
         if on_device:
             torch.zeros(1, device="cuda")
             torch.cuda.synchronize()
-    if language == "triton":
-        import triton  # type: ignore[import-untyped,unused-ignore]
-
-        versions["triton"] = str(triton.__version__)
+    if language in DIALECTS:
+        module = importlib.import_module(DIALECTS[language])
+        if language == "triton":
+            versions["triton"] = str(module.__version__)
     return versions
 
 

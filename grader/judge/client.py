@@ -15,6 +15,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from grader.contract import Language, Verdict
+from grader.dialects import DIALECTS
 from grader.judge import compilers
 from grader.judge.arena import Arena
 from grader.judge.channel import Pipes, violation
@@ -391,8 +392,9 @@ def _environment(language: Language, cpus: frozenset[int] | None, *, interpreted
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
     }
-    if language is Language.TRITON:
-        environment |= {"TRITON_CACHE_DIR": "/tmp/triton"}  # noqa: S108 (inside)
+    dialect = DIALECTS.get(language)
+    if dialect is not None:
+        environment |= dialect.environment
         if interpreted:
-            environment |= {"TRITON_INTERPRET": "1"}
+            environment |= dialect.interpreted or {}
     return environment

@@ -12,6 +12,8 @@ from server.errors import FilesRefused, Invalid
 _ENTRY = {
     Language.PYTHON: "solution.py",
     Language.TRITON: "solution.py",
+    Language.TILELANG: "solution.py",
+    Language.CUTE: "solution.py",
     Language.CPP: "solution.cpp",
     Language.CUDA: "solution.cu",
 }

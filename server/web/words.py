@@ -126,6 +126,8 @@ MODES: Mapping[Mode, str] = {
 LANGUAGES: Mapping[Language, str] = {
     Language.PYTHON: "Python",
     Language.TRITON: "Triton",
+    Language.TILELANG: "TileLang",
+    Language.CUTE: "CuTe DSL",
     Language.CPP: "C++",
     Language.CUDA: "CUDA",
 }

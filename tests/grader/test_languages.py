@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.contract import MAX_FILE_BYTES, Language
-from grader.languages import MAX_PARSED, FilesError, check, detect, imports_triton
+from grader.languages import MAX_PARSED, FilesError, check, detect, imports
 
 PYTHON = b"def solve(x, out):\n    out.copy_(x)\n"
 TRITON = b"import torch\nimport triton.language as tl\n" + PYTHON
@@ -19,6 +19,13 @@ TRITON = b"import torch\nimport triton.language as tl\n" + PYTHON
         ({"mine.cpp": b"int x;"}, None, (Language.CPP, "mine.cpp")),
         ({"mine.cu": b"int x;"}, None, (Language.CUDA, "mine.cu")),
         ({"solution.py": TRITON}, None, (Language.TRITON, "solution.py")),
+        (
+            {"solution.py": b"import tilelang.language as T\n" + PYTHON},
+            None,
+            (Language.TILELANG, "solution.py"),
+        ),
+        ({"solution.py": b"from cutlass import cute\n" + PYTHON}, None, (Language.CUTE, "solution.py")),
+        ({"solution.py": PYTHON}, Language.CUTE, (Language.CUTE, "solution.py")),
         ({"solution.py": TRITON}, Language.PYTHON, (Language.PYTHON, "solution.py")),
         ({"solution.py": PYTHON}, Language.TRITON, (Language.TRITON, "solution.py")),
         ({"solution.py": PYTHON, "kernels.py": TRITON}, None, (Language.TRITON, "solution.py")),
@@ -45,7 +52,7 @@ def test_language_and_entry(
     ],
 )
 def test_triton_is_seen_without_running_anything(source: bytes, triton: bool) -> None:
-    assert imports_triton(source) is triton
+    assert imports("triton", source) is triton
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,22 @@
 """The build phase: what must be compiled is, before the judge needs anything else."""
 
 from grader.contract import Language, Phase, Text, Verdict
+from grader.dialects import DIALECTS
 from grader.judge import build
 from grader.judge.phases.context import NATIVE, Context, Ended
 from grader.messages import text
 
 
 def run(context: Context) -> None:
-    """Compile C++ and CUDA; other languages have nothing to build. Raises Ended, SandboxError."""
-    plan = context.plan
+    """Compile C++ and CUDA; dialects of Python compile at their first call. Raises Ended, SandboxError."""
+    plan, device = context.plan, context.sandboxes.device
+    if plan.language in DIALECTS:
+        image = context.sandboxes.backend.image
+        lacking = DIALECTS[plan.language].missing(on_device=device is not None, image=image)
+        if lacking is not None:
+            raise Ended(Verdict.GRADER_ERROR, lacking)
     if plan.language not in NATIVE:
         return
-    device = context.sandboxes.device
     flags = device.compiler_flags if device is not None and plan.language is Language.CUDA else ()
     with context.progress.step(Phase.BUILD, "compile"):
         built = build.compile_native(

@@ -21,12 +21,14 @@ from grader.sandbox.base import SandboxError
 from grader.task import Case, FunctionTask
 
 MODES = (Mode.PROFILE, Mode.MEMCHECK)
-CASES = 3
+CASES = 2
 """Most cases that are looked into, the first ones."""
 CALLS = 5
 """Under the profiler."""
 TOOL_SECONDS = 120.0
 """For one call with a tool around it: each kernel may be run some dozens of times."""
+READY_SECONDS = 45.0
+"""For the tool to start the harness."""
 END_SECONDS = 20.0
 
 
@@ -170,7 +172,7 @@ def _under(context: Context, tool: Tool, case: Case, step: str) -> str:
         )
         sandboxes.supervisor.attach(client)
         try:
-            client.ready(TOOL_SECONDS)
+            client.ready(READY_SECONDS)
             artifact = context.artifact if plan.language in NATIVE else None
             client.load(context.files, entry, plan.units[case.part].file, artifact)
             _bind(context, client, case)

@@ -10,7 +10,7 @@ from grader.cli import exit_codes
 from grader.cli.language import pick, say
 from grader.hardware.calibrate import Outcome
 from grader.hardware.calibrate_device import DeviceOutcome
-from grader.hardware.profile import CPU_CEILING_MARGIN, HardwareError, committed, load
+from grader.hardware.profile import CPU_CEILING_MARGIN, Calibration, HardwareError, committed, load
 
 
 def command(
@@ -67,12 +67,27 @@ def _show_device(outcome: DeviceOutcome, console: Console) -> None:
             "dram TB/s", f"{hardware.dram.measured / 1e12:.3f}", f"{hardware.dram.score / 1e12:.3f}"
         )
     console.print(table)
-    for kind, seconds in sorted(calibration.overhead_seconds.items()):
-        label = pick(f"the judge's constant, {kind}", f"评测器常数，{kind}")
-        console.print(f"{label}: {seconds * 1e6:.1f} µs", highlight=False, markup=False)
+    _show_constant(calibration, console)
     step = (calibration.step_seconds or 0.0) * 1e6
     console.print(pick(f"a step: {step:.2f} µs", f"一步：{step:.2f} µs"), highlight=False)
     console.print(f"{outcome.path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _show_constant(calibration: Calibration, console: Console) -> None:
+    """What is subtracted from a round, and how far it may be off."""
+    from grader.judge import overhead
+
+    found = calibration.overhead_seconds
+    if constant := found.get(overhead.KIND):
+        least, usual = constant * 1e6, found.get(overhead.MEDIAN, constant) * 1e6
+        console.print(
+            pick(
+                f"the judge's constant, a round of empty calls: {least:.0f} µs (typically {usual:.0f})",
+                f"评测器常数，即空调用的一轮：{least:.0f} µs（多数为 {usual:.0f}）",
+            ),
+            highlight=False,
+            markup=False,
+        )
 
 
 def _show(outcome: Outcome, console: Console) -> None:
@@ -107,11 +122,12 @@ def _show(outcome: Outcome, console: Console) -> None:
     if calibration.llc_bytes is not None:
         cache = calibration.llc_bytes / (1 << 20)
         console.print(pick(f"last-level cache {cache:.0f} MiB", f"末级缓存 {cache:.0f} MiB"), highlight=False)
-    for kind, seconds in sorted(calibration.overhead_seconds.items()):
-        label = pick(f"the judge's constant, {kind}", f"评测器常数，{kind}")
-        console.print(f"{label}: {seconds * 1e6:.0f} µs", highlight=False, markup=False)
+    _show_constant(calibration, console)
     if calibration.session_spread is not None:
-        label = pick("times of fresh sessions differ by (cv)", "各次评测之间的时间差异（变异系数）")
+        label = pick(
+            "scatter of one program's times in fresh sessions (cv; intervals include it)",
+            "同一程序在各次评测之间的时间差异（变异系数，已计入区间）",
+        )
         console.print(f"{label}: {calibration.session_spread:.1%}", highlight=False, markup=False)
     for remark in outcome.remarks:
         console.print(say(remark), style="yellow", markup=False, highlight=False)

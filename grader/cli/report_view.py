@@ -30,6 +30,13 @@ VERDICT_NAMES: dict[Verdict, tuple[str, str]] = {
     Verdict.GRADER_ERROR: ("grader error", "评测系统错误"),
 }
 
+RESOURCES: dict[str, tuple[str, str]] = {
+    "dram": ("memory", "内存"),
+    "link": ("links", "互连"),
+    "steps": ("steps", "步骤"),
+}
+"""What binds a case; another is an arithmetic unit and keeps its name."""
+
 PHASES_ZH: dict[Phase, str] = {
     Phase.QUEUE: "排队",
     Phase.FETCH: "获取",
@@ -185,7 +192,9 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
             quantity(measure, measure.value),
             f"{quantity(measure, measure.low)} – {quantity(measure, measure.high)}",
             "–" if measure.bound is None else quantity(measure, measure.bound),
-            measure.bound_by or "–",
+            pick(*RESOURCES[measure.bound_by], locale)
+            if measure.bound_by in RESOURCES
+            else measure.bound_by or "–",
             "–" if case.fraction is None else f"{case.fraction:.1%}",
             _mark(case, locale),
         )
@@ -203,8 +212,8 @@ def _show_care(timed: tuple[TimedResult, ...], console: Console, locale: Locale)
         most = comma.join(bias)
         console.print(
             pick(
-                f"error of a call's time that the judge's own constant can cause, at most: {most}",
-                f"评测器自身的常数可能给每次调用的时间带来的误差，最多：{most}",
+                f"error of a call's time by the constant that the judge subtracts, at most: {most}",
+                f"从每轮中减去的评测器常数，最多可能使一次调用的时间偏差：{most}",
                 locale,
             ),
             style="dim",

@@ -17,6 +17,7 @@ from typing import Literal
 
 from grader.sandbox import cgroup, gate
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
+from grader.sandbox.mounts import TMP
 from grader.sandbox.packages import require
 from grader.sandbox.process import Parts, SandboxProcess
 
@@ -72,9 +73,9 @@ class PlainBackend:
         with gate.Gate(command.descriptors, undo) as entry:
             argv = [_on_host(word, command.read_only) for word in command.argv]
             environment = {"PATH": os.defpath, "HOME": folder, "LANG": "C.UTF-8", "TMPDIR": folder}
-            environment |= {
-                name: _on_host(value, command.read_only) for name, value in command.environment.items()
-            }
+            # Below /tmp all is private in every other sandbox: here it lies in the folder, and goes with it.
+            inside = {**command.read_only, TMP: Path(folder)}
+            environment |= {name: _on_host(value, inside) for name, value in command.environment.items()}
             first = entry.spawn(["sh", "-c", _ENTER, "sh", folder, *argv], environment, group, undo)
             missing = cgroup.unenforced() - {Limit.PROCESSES}
             gate.restrict(entry.pid, limits, command.cpus, missing)

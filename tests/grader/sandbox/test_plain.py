@@ -42,6 +42,24 @@ def test_program_gets_what_it_was_given_and_an_empty_folder(
     assert outcome.text == "['A', 'HOME', 'LANG', 'PATH', 'TMPDIR'] [] True\n"
 
 
+def test_what_is_kept_below_tmp_lies_in_the_folder_and_goes_with_it(
+    plain: PlainBackend, python: Python
+) -> None:
+    code = """
+        import os, pathlib
+        cache = pathlib.Path(os.environ['CACHE'])
+        cache.mkdir()
+        print(cache, cache.parent == pathlib.Path.home(), os.environ['OTHER'], os.environ['ROOT'])
+    """
+    given = {"CACHE": "/tmp/solmark-test-cache", "OTHER": "/tmpfs/x", "ROOT": "/tmp"}
+    outcome = trial.run(plain, Command(python(code), environment=given), Limits())
+    cache, private, other, root = outcome.text.split()
+    assert (private, other) == ("True", "/tmpfs/x"), outcome.stderr
+    assert Path(cache).parent == Path(root)
+    assert not Path(root).exists()
+    assert not Path("/tmp/solmark-test-cache").exists()
+
+
 def test_ends_are_told_apart(plain: PlainBackend) -> None:
     def end(script: str) -> tuple[int | None, int | None]:
         found = trial.run(plain, Command(["/bin/sh", "-c", script]), Limits()).exit

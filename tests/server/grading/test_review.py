@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from grader.contract import Evidence, Score, Verdict
+from grader.contract import Evidence, Measure, Score, TimedResult, Verdict
 from grader.messages import text
 from server.courses import service as courses
 from server.db.models import AuditEntry
@@ -30,6 +30,11 @@ WAITS = Score(
     review=True,
 )
 EVIDENCE = Evidence(kind="above_measured_ceiling", case="large", measured=1.9e-5, limit=2e-5, unit="s")
+TIMED = TimedResult(
+    case="large", part="kernel", verdict=Verdict.ACCEPTED, fraction=0.98, calls=7, rounds=(2e-5,) * 11,
+    disturbed_rounds=3, bias_bound_seconds=1.5e-6,
+    measure=Measure(quantity="time", unit="s", better="lower", value=2e-5, low=1.9e-5, high=2.1e-5),
+)  # fmt: skip
 Submit = Callable[..., str]
 Browse = Callable[[str], httpx.Client]
 
@@ -38,7 +43,7 @@ Browse = Callable[[str], httpx.Client]
 def waiting(grader: Any, submit: Submit) -> str:
     """A submission of Ann's that the judge sent to staff."""
     public_id = submit("ann")
-    grader.grade(score=WAITS, evidence=(EVIDENCE,))
+    grader.grade(score=WAITS, evidence=(EVIDENCE,), timed=(TIMED,))
     return public_id
 
 
@@ -156,6 +161,8 @@ def test_on_the_pages(browse: Browse, waiting: str) -> None:
     student = browse("ann")
     page = _page(student, address)
     assert "The staff look at this result before it is ranked" in page
+    assert "constant: ± 1.50 µs at most" in page
+    assert "3 more did not count" in page
     assert "above_measured_ceiling" not in page
     assert "Rank it" not in page
     staff = browse("ta")

@@ -1,0 +1,47 @@
+"""What `solmark grade` prints of a Report, in both languages."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from grader.cli import report_view
+from grader.cli.language import Locale
+from grader.contract import VERSION, Report, read
+from grader.messages import text
+
+WRITTEN = Path(__file__).parents[1] / "wire" / str(VERSION - 1) / "report.json"
+"""Of a real grading whose one timed case was ranked."""
+
+
+def _printed(locale: Locale, **changes: object) -> str:
+    document = json.loads(WRITTEN.read_text("utf-8")) | {"version": VERSION}
+    document["timed"][0] |= changes
+    looked_at = {"ranked": False, "review": True, "unranked_reason": text("staff_look").model_dump()}
+    document["score"] |= looked_at
+    console = Console(width=160, file=io.StringIO(), record=True)
+    report_view.show(read(Report, json.dumps(document)), console, locale)
+    return console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("locale", "bias", "disturbed", "bound_by", "waits"),
+    [
+        ("en", "at most: wide 1.43 µs", "wide: 9 of 20 rounds did not count", "memory", "The staff look at"),
+        ("zh", "时间偏差：wide 1.43 µs", "wide：20 轮中有 9 轮未计入", "内存", "先由课程人员查看"),
+    ],
+)
+def test_how_exact_the_times_are_and_what_they_wait_for(
+    locale: Locale, bias: str, disturbed: str, bound_by: str, waits: str
+) -> None:
+    printed = _printed(locale, disturbed_rounds=9)
+    for fact in (bias, disturbed, bound_by, waits):
+        assert fact in printed, fact
+
+
+def test_what_has_no_doubt_is_not_mentioned() -> None:
+    printed = _printed("en", bias_bound_seconds=0.0)
+    assert "constant that the judge subtracts" not in printed
+    assert "did not count" not in printed

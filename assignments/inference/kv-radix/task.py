@@ -91,7 +91,7 @@ PARTS = {
     ),
     "trace": DialogueTask(
         episode=trace,
-        budget=lambda params: Budget(messages=1 + 2 * params["requests"], message_seconds=2.0),
+        budget=lambda params: Budget(messages=1 + 2 * params["requests"]),
         brute_force=brute.outcome,
     ),
 }

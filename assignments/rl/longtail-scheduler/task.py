@@ -52,7 +52,7 @@ def fair(epoch: model.Epoch, trained: list[int]) -> None:
 def budget(params: Params) -> Budget:
     """An exchange for each event, and the first one."""
     rollouts = params["steps"] * params["batch"] * params["group"]
-    return Budget(messages=1 + model.most_events(rollouts), message_seconds=2.0, episode_seconds=30.0)
+    return Budget(messages=1 + model.most_events(rollouts), message_seconds=5.0, episode_seconds=60.0)
 
 
 PARTS = {

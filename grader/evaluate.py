@@ -14,7 +14,14 @@ from pathlib import Path
 from grader import assignment as assignments
 from grader import sol, taskfile
 from grader.assignment import Assignment
-from grader.callcheck import Problem, cost_problems, region_problems, scalar_problems, tensor_problems
+from grader.callcheck import (
+    Problem,
+    budget_problems,
+    cost_problems,
+    region_problems,
+    scalar_problems,
+    tensor_problems,
+)
 from grader.faults import AssignmentError, Fault, near
 from grader.hardware import profile
 from grader.manifest import CaseBound, CaseCost, Manifest, ManifestCase
@@ -147,7 +154,8 @@ def _work(part: Part, case: Case) -> tuple[Sequence[Tensor], Cost | None, list[P
             scalars = dict(part.scalars(case.params, 0))
             cost = part.cost(case.params)
         case DialogueTask():
-            return (), None, region_problems(part.regions(case.params))
+            limits = budget_problems(part.limits(case.params))
+            return (), None, [*region_problems(part.regions(case.params)), *limits]
     problems += [*tensor_problems(tensors), *scalar_problems(scalars, tensors), *cost_problems(cost, case)]
     return tensors, cost, problems
 

@@ -363,3 +363,10 @@ def test_a_dialogue_has_regions_and_neither_cost_nor_tolerance(folder: Path) -> 
     assert (wide.cost, wide.shapes, wide.bounds) == (None, {}, {})
     replace(folder, '"int64"', '"int65"')
     assert any("dtype 'int65'" in fault for fault in faults(folder))
+    replace(folder, "episode=None", "budget=lambda params: None, episode=None")
+    assert any("budget gave None" in fault for fault in faults(folder))
+    tensors = 'TensorRegion("p", {"w": ("float33", (2, -1)), "": ("int8", ())}, "from_candidate")'
+    replace(folder, 'BlobRegion("plan", "int65", 10, "from_candidate")', tensors)
+    replace(folder, "import BlobRegion", "import TensorRegion")
+    for words in ("dtype 'float33'", "shape (2, -1)", "no name that a file can hold"):
+        assert any(words in fault for fault in faults(folder))

@@ -18,12 +18,10 @@ Flight: TypeAlias = tuple[int, int, int, Items]
 Flights: TypeAlias = tuple[Flight, ...]
 
 
-def least_time(
-    start: Sequence[Items], done: Callable[[int, Items], bool], alpha: int, duration: int
-) -> int:
+def least_time(start: Sequence[Items], done: Callable[[int, Items], bool], alpha: int, duration: int) -> int:
     """Dijkstra's search over what everybody knows and what is on its way; each item takes `duration`.
 
-    `done` says of a rank and what it knows whether that is all it needs. Raises ValueError if no schedule ends.
+    `done` says whether what a rank knows is all it needs. Raises ValueError if no schedule ends.
     """
     queue: list[tuple[int, int, tuple[Items, ...], Flights]] = [(0, 0, tuple(start), ())]
     seen: dict[tuple[tuple[Items, ...], Flights], int] = {}

@@ -8,7 +8,7 @@ one byte. A message goes along the path of the least latency and holds every lin
 
 from its start to its end: a rank on one link sends one message at a time and receives one at a time. The
 messages of a rank leave in the order in which it sent them, each as soon as all of its path is free; of two
-that wait for one link the one that was sent earlier goes first, then that of the lower rank.
+that wait for one link the one that has waited longer goes first, then that of the lower rank.
 
 A program of sends, which never wait, and receives from a named rank gives the same result in whatever order
 its ranks really run. So messages are carried first and priced afterwards, from what each rank did in order.
@@ -179,16 +179,18 @@ class _Replay:
     queues: list[deque[_Waiting]] = field(default_factory=list)
     arrived: dict[tuple[int, int], deque[int]] = field(default_factory=dict)
     free: dict[tuple[Any, Any], int] = field(default_factory=dict)
+    left: list[int] = field(default_factory=list)
+    """By rank, when the last message that it has started ends."""
     end: int = 0
 
     def run(self) -> Price:
         ranks = self.network.ranks
-        self.clocks, self.at = [0] * ranks, [0] * ranks
+        self.clocks, self.at, self.left = [0] * ranks, [0] * ranks, [0] * ranks
         self.queues = [deque() for _ in range(ranks)]
         for rank in range(ranks):
             self._advance(rank)
         while heads := [queue[0] for queue in self.queues if queue]:
-            first = min(heads, key=lambda head: (self._start(head), head.issued, head.source))
+            first = min(heads, key=lambda head: (self._start(head), self._ready(head), head.source))
             self._carry(first)
         if any(at < len(steps) for at, steps in zip(self.at, self.steps, strict=True)):
             raise ValueError("a receive has no message")
@@ -214,13 +216,18 @@ class _Replay:
                 self.clocks[rank] = max(self.clocks[rank], waiting.popleft())
             self.at[rank] += 1
 
+    def _ready(self, message: _Waiting) -> int:
+        """When it came to be the next one of its rank."""
+        return max(message.issued, self.left[message.source])
+
     def _start(self, message: _Waiting) -> int:
         links = self.network.route(message.source, message.to).links
-        return max(message.issued, *(self.free.get(link, 0) for link in links))
+        return max(self._ready(message), *(self.free.get(link, 0) for link in links))
 
     def _carry(self, message: _Waiting) -> None:
         route = self.network.route(message.source, message.to)
         end = self._start(message) + route.duration(message.size)
+        self.left[message.source] = end
         self.free.update(dict.fromkeys(route.links, end))
         self.end = max(self.end, end)
         self.queues[message.source].popleft()

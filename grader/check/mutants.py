@@ -14,6 +14,7 @@ from grader.assignment import Assignment
 from grader.check.collective import as_function, as_function_case
 from grader.check.finding import Finding, fails, holds
 from grader.check.slots import filled
+from grader.judge import poison
 from grader.judge.audit import compare_slot
 from grader.task import Case, CollectiveTask, FunctionTask, Slot, Tensor, inputs, outputs
 
@@ -57,8 +58,8 @@ def check(assignment: Assignment, hardware: str) -> list[Finding]:
         cases = [case for case in assignment.cases(hardware, _SEED) if case.part == name]
         if isinstance(part, CollectiveTask):
             cases = [as_function_case(part, case) for case in cases]
-            part = as_function(part)
-        if isinstance(part, FunctionTask):
+            findings += _of_part(name, [*_samples(as_function(part), cases)])
+        elif isinstance(part, FunctionTask):
             findings += _of_part(name, [*_samples(part, cases)])
     return findings
 
@@ -123,13 +124,38 @@ def _takes_its_oracle(sample: _Sample) -> bool:
 
 
 def _rejected(sample: _Sample, found: Outputs) -> dict[str, bool]:
-    """For each output, whether it is refused beside the others."""
-    comparisons = compare_slot(sample.tensors, found, sample.expected, sample.case.tolerance)
-    return {comparison.output: not comparison.passed for comparison in comparisons}
+    """For each output, whether it is refused beside the others; of another number of rows it is."""
+    honest = sample.honest()
+    other = {name for name in found if found[name].shape != honest[name].shape}
+    whole = {
+        tensor.name: _whole(honest[tensor.name] if tensor.name in other else found[tensor.name], tensor)
+        for tensor in outputs(sample.tensors)
+    }
+    comparisons = compare_slot(sample.tensors, whole, sample.expected, sample.case.tolerance)
+    return {
+        comparison.output: comparison.output in other or not comparison.passed for comparison in comparisons
+    }
+
+
+def _whole(values: "torch.Tensor", tensor: Tensor) -> "torch.Tensor":
+    """An output of unknown size at its largest, poisoned behind the rows that there are."""
+    import torch
+
+    if tensor.count is None:
+        return values
+    span = torch.empty(tensor.elements * tensor.item_bytes, dtype=torch.uint8)
+    poison.fill(span, tensor.dtype)
+    whole = span.view(values.dtype).view(tensor.shape)
+    whole[: len(values)] = values
+    return whole
 
 
 def _changed(sample: _Sample, output: str, found: Outputs) -> bool:
     honest = sample.honest()[output]
+    if found[output].shape != honest.shape:
+        return True
+    if not honest.numel():
+        return False
     return bool((found[output].double() - honest.double()).abs().nan_to_num(nan=1.0).max() > 0)
 
 
@@ -141,7 +167,9 @@ def _mean(sample: _Sample) -> Outputs:
     import torch
 
     return {
-        name: torch.full_like(values, values.double().nan_to_num().mean().item())
+        name: torch.full_like(values, values.double().nan_to_num().mean().item(), dtype=torch.float64).to(
+            values.dtype
+        )
         for name, values in sample.honest().items()
     }
 
@@ -189,12 +217,21 @@ def _lower_precision(sample: _Sample) -> Outputs:
 
 
 def _with_inputs(sample: _Sample, change: "Callable[[torch.Tensor], torch.Tensor]") -> Outputs:
-    """The oracle's answer to changed inputs."""
-    given = {
-        name: change(values) if values.dim() and values.shape[-1] > 1 else values
-        for name, values in sample.given.items()
-    }
-    answer = sample.task.oracle(sample.case.params, given)
+    """The oracle's answer to changed inputs; integers stay where it cannot take them, as indices."""
+
+    def answered(*, integers: bool) -> Outputs:
+        given = {
+            name: change(values)
+            if values.dim() and values.shape[-1] > 1 and (integers or values.dtype.is_floating_point)
+            else values
+            for name, values in sample.given.items()
+        }
+        return sample.task.oracle(sample.case.params, given)
+
+    try:
+        answer = answered(integers=True)
+    except (RuntimeError, IndexError):
+        answer = answered(integers=False)
     return {tensor.name: _rounded(answer[tensor.name], tensor) for tensor in outputs(sample.tensors)}
 
 

@@ -35,7 +35,8 @@ def counts(params: Params) -> list[int]:
 def owners(params: Params) -> list[int]:
     """The rank of each expert."""
     experts, ranks = params["experts"], params["ranks"]
-    return [rank for rank in range(ranks) for _ in range(rank * experts // ranks, (rank + 1) * experts // ranks)]
+    edges = [rank * experts // ranks for rank in range(ranks + 1)]
+    return [rank for rank in range(ranks) for _ in range(edges[rank], edges[rank + 1])]
 
 
 def tables(params: Params, seed: int) -> list[Table]:
@@ -71,6 +72,18 @@ def visits(params: Params, experts: Table) -> list[list[int]]:
 def traffic(params: Params, experts: Sequence[Table]) -> list[list[int]]:
     """[from][to] -> tokens that must go there; each counts once for a rank."""
     return [[len(tokens) for tokens in visits(params, table)] for table in experts]
+
+
+def busiest(params: Params, experts: Sequence[Table]) -> tuple[int, int]:
+    """The most (rows that come to a rank from others, tokens of a rank that others are to see)."""
+    sent = traffic(params, experts)
+    ranks = range(len(sent))
+    arriving = max(sum(sent[source][to] for source in ranks if source != to) for to in ranks)
+    leaving = 0
+    for rank, table in enumerate(experts):
+        seen = visits(params, table)
+        leaving = max(leaving, len({token for to in ranks if to != rank for token in seen[to]}))
+    return arriving, leaving
 
 
 def most_rows(params: Params) -> int:

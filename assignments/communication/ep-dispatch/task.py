@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import torch
 
-ALPHA_PS = 2_000_000
-BYTE_PS = 1_000
-"""A message takes 2 microseconds, and a nanosecond for each of its bytes."""
+ALPHA_PS = 1_000_000
+BYTE_PS = 2_000
+"""A message takes a microsecond, and two nanoseconds for each of its bytes."""
 
 
 def topology(params: Params) -> "nx.DiGraph[Any]":
@@ -126,20 +126,16 @@ def combine_oracle(params: Params, inputs: Sequence[Slot]) -> list[Slot]:
     return answers
 
 
-def nanoseconds(params: Params, traffic: Sequence[Sequence[int]]) -> tuple[float, str]:
-    """The bound: some rank must send, or receive, so many whole tokens, in one message at least."""
-    ranks = range(len(traffic))
-    rows = max(
-        max(sum(traffic[rank][to] for to in ranks if to != rank) for rank in ranks),
-        max(sum(traffic[source][rank] for source in ranks if source != rank) for rank in ranks),
-    )
+def nanoseconds(params: Params, arriving: int, leaving: int) -> tuple[float, str]:
+    """The bound of `routing.busiest`: either number of rows on one link, in one message at least."""
+    rows = max(arriving, leaving)
     row = params["width"] * ITEM_BYTES[params["dtype"]]
     return ((ALPHA_PS + rows * row * BYTE_PS) / 1000, "bandwidth") if rows else (0.0, "")
 
 
 def bound(params: Params, inputs: Sequence[Slot]) -> tuple[float, str]:
     """The bound of the tokens that this call has to move; it is the same there and back."""
-    return nanoseconds(params, routing.traffic(params, [one["experts"].numpy() for one in inputs]))
+    return nanoseconds(params, *routing.busiest(params, [one["experts"].numpy() for one in inputs]))
 
 
 def cost(params: Params) -> Cost:
@@ -147,7 +143,7 @@ def cost(params: Params) -> Cost:
     share = 1 - (1 - 1 / params["ranks"]) ** params["top"]
     row = params["width"] * ITEM_BYTES[params["dtype"]]
     remote = max(routing.counts(params)) * (params["ranks"] - 1) * share * row
-    local = 2.0 * max(1, max(routing.counts(params))) * row
+    local = 2.0 * max(1, *routing.counts(params)) * row
     return Cost(dram_bytes=local, link_bytes=remote, steps=1)
 
 
@@ -160,7 +156,7 @@ def explain_dispatch(
     doubled = sum(owner[expert] == rank for one in inputs for expert in one["experts"].flatten().tolist())
     if came == doubled != right:
         return (
-            f"{came} rows: one for each expert. A token goes to a rank once, however many of its experts are there.",
+            f"{came} rows: one for each expert. A token goes to a rank once, whatever experts are there.",
             f"收到 {came} 行：每个专家一行。无论一个 token 在该 rank 上有几个专家，它只需发送一次。",
         )
     own = int(expected["sources"][rank])
@@ -204,9 +200,11 @@ def _part(name: str, tensors: Any, fill: Any, oracle: Any, explain: Any) -> Coll
         network=topology,
         bound=bound,
         calls=lambda params: int(params.get("calls", 1)),
-        most_bytes=lambda params: 8
-        * (params["width"] * ITEM_BYTES[params["dtype"]] + 16 * params["top"] + 64)
-        * routing.most_rows(params),
+        most_bytes=lambda params: (
+            8
+            * (params["width"] * ITEM_BYTES[params["dtype"]] + 16 * params["top"] + 64)
+            * routing.most_rows(params)
+        ),
         explain=explain,
         brute_force=lambda seed: brute.outcome(name, seed, nanoseconds),
     )

@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def derived(assignment: Assignment, arguments: argparse.Namespace) -> int:
-    """The rows of whole solutions from gradings that were measured before, under their own header."""
+    """The rows of solutions, by case and whole, from gradings measured before, under their own header."""
     source = results_schema.read(results_schema.RESULTS / arguments.gradings)
     timed = [case.id for case in assignment.cases(arguments.hardware, bytes(16)) if case.role == "timed"]
     rows: list[dict[str, Any]] = []
@@ -87,7 +87,11 @@ def derived(assignment: Assignment, arguments: argparse.Namespace) -> int:
     for solution in found:
         ids = [f"{solution.label}/{case}" for case in timed]
         if solution.verdict is Verdict.ACCEPTED and all(name in measured_rows for name in ids):
-            rows.append(together(assignment, solution, [measured_rows[name] for name in ids]))
+            cases = [measured_rows[name] for name in ids]
+            rows += [
+                row(assignment, solution, case, fields) for case, fields in zip(timed, cases, strict=True)
+            ]
+            rows.append(together(assignment, solution, cases))
     header = source.model_dump(by_alias=True, exclude={"rows"}) | {"command": command(arguments)}
     write(arguments, header, rows)
     return 0
@@ -163,14 +167,20 @@ def together(
     """The row of a whole solution: geometric means over its cases."""
     seconds = geometric_mean([case["seconds"] for case in cases])
     bound = geometric_mean([case["bound_seconds"] for case in cases])
+    return row(assignment, solution, "all", {"seconds": seconds, "bound_seconds": bound})
+
+
+def row(assignment: Assignment, solution: Solution, case: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a case, or of `all`: its time against the bound."""
+    name = f"{assignment.id.partition('/')[2]}/{solution.label}"
     return {
-        "id": f"{assignment.id.partition('/')[2]}/{solution.label}",
+        "id": name if case == "all" else f"{name}/{case}",
         "assignment": assignment.id,
         "solution": solution.label,
-        "case": "all",
-        "seconds": seconds,
-        "bound_seconds": bound,
-        "fraction": bound / seconds,
+        "case": case,
+        "seconds": fields["seconds"],
+        "bound_seconds": fields["bound_seconds"],
+        "fraction": fields["bound_seconds"] / fields["seconds"],
         "ratios": {"fraction": ["bound_seconds", "seconds"]},
     }
 

@@ -5,13 +5,18 @@ boards rank by its pessimistic end.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from typing import Literal
 
 RANK_GROUP = 0.01
 """Entries within this share of their group's leader share its rank."""
+MEASURED_MARGIN = 1.02
+"""By so much a time may pass the bound at the measured ceiling before staff look at it."""
+UNEVEN_GAIN = 2.0
+"""So many times the median gain over the reference may one case gain before staff look at it."""
 
 
 class ScoringError(ValueError):
@@ -118,6 +123,34 @@ def points(
     if fraction is not None and passed_weight == handed_in:
         fast = total * performance * curve(fraction, milestones)
     return Points(earned + fast, earned, fast)
+
+
+def least_unlooked(bound: float) -> float:
+    """The shortest time that is ranked without a look, from the `bound` at the measured ceiling."""
+    if not (math.isfinite(bound) and bound > 0):
+        raise ScoringError(f"a bound of {bound} is not above 0")
+    return bound / MEASURED_MARGIN
+
+
+def uneven_gains(
+    seconds: Mapping[str, float], reference: Mapping[str, float]
+) -> Mapping[str, tuple[float, float]]:
+    """Cases whose gain over the reference stands out, with that gain and the most that would not.
+
+    Both mappings give the time of a call by case (in any one unit); cases that the reference lacks do not
+    count. The most is twice the median of the submission's own gains, so that nobody stands out who is fast
+    everywhere. Of two cases neither can: the median lies between them.
+    """
+    gains = {}
+    for case in seconds.keys() & reference.keys():
+        one, other = seconds[case], reference[case]
+        if not all(math.isfinite(number) and number > 0 for number in (one, other)):
+            raise ScoringError(f"{case}: times {one} and {other} must be finite and above 0")
+        gains[case] = other / one
+    if not gains:
+        return {}
+    most = UNEVEN_GAIN * median(gains.values())
+    return {case: (gain, most) for case, gain in sorted(gains.items()) if gain > most}
 
 
 def comparison_score(seconds: float, bound: float, baseline: float) -> float:

@@ -33,7 +33,7 @@ from grader.hardware.profile import DEFAULT_HARDWARE, Hardware
 from grader.judge import cores, environment, oom, verdicts
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu.device import Device
-from grader.judge.phases import build, hidden, inspect, oracle, public, timed
+from grader.judge.phases import build, hidden, inspect, oracle, public, review, timed
 from grader.judge.phases.context import Context, Ended, Findings
 from grader.judge.prepare import Plan, on_device, prepare
 from grader.judge.progress import Progress
@@ -192,6 +192,8 @@ class _Session:
         oracle.run(context)
         public.run(context)
         unstable = timed.run(context)
+        if unstable is None and self._unranked() is None:
+            review.run(context, self._assignment.spec.reference(self._job.target.hardware))
         hidden.run(context)
         if unstable is not None:
             return Verdict.UNSTABLE_TIMING, text("unstable", case=unstable)
@@ -223,6 +225,7 @@ class _Session:
             left_out=plan.left_out,
             verdict=verdict,
             unranked=self._unranked(),
+            review=review.asked(findings.evidence),
         )
 
     def _unranked(self) -> Text | None:

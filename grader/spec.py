@@ -73,6 +73,11 @@ class MilestoneSpec(Model):
         description="file:row of benchmarks/results, for instance milestones.h200:add-rmsnorm/naive; "
         "an estimate is no milestone",
     )
+    cases: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
+        default_factory=dict,
+        description="the measured fraction by timed case; the row of each is that of the measurement, a slash, "
+        "and the case's id",
+    )
 
 
 class TargetSpec(Model):
@@ -189,6 +194,13 @@ class Spec(Model):
         if target is None or not target.milestones:
             return [(self.points.floor, 0.0), (1.0, 1.0)]
         return [(milestone.fraction, milestone.credit) for milestone in target.milestones]
+
+
+    def reference(self, hardware: str) -> Mapping[str, float]:
+        """By timed case, the fraction that a target's best milestone reached; empty where it does not say."""
+        target = self.target(hardware)
+        milestones = target.milestones if target is not None else ()
+        return max(milestones, key=lambda milestone: milestone.credit).cases if milestones else {}
 
 
 class HiddenSpec(Model):

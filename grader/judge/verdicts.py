@@ -19,10 +19,12 @@ def score(
     left_out: Collection[str] = (),
     verdict: Verdict,
     unranked: Text | None,
+    review: bool = False,
 ) -> Score:
     """The score of a grading. `planned` and `tests` are public and hidden; `unranked` says why it may not be.
 
-    Parts `left_out` were not handed in: they earn nothing, and the rest counts.
+    Parts `left_out` were not handed in: they earn nothing, and the rest counts. `review`: what could be ranked
+    is not, before staff have looked at it.
 
     Raises scoring.ScoringError for numbers that no score can be made of.
     """
@@ -38,6 +40,7 @@ def score(
     )
     if reason is not None:
         unranked = _both(unranked, reason)
+    waits = review and fraction is not None and unranked is None
     return Score(
         fraction=fraction.value if fraction else None,
         low=fraction.low if fraction else None,
@@ -46,8 +49,9 @@ def score(
         points=points.total,
         correctness_points=points.correctness,
         performance_points=points.performance,
-        ranked=fraction is not None and unranked is None,
-        unranked_reason=unranked,
+        ranked=fraction is not None and unranked is None and not waits,
+        unranked_reason=text("staff_look") if waits else unranked,
+        review=waits,
     )
 
 

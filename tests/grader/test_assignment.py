@@ -297,6 +297,7 @@ name = "best"
 fraction = 0.8
 credit = 1.0
 measurement = "milestones.h200:scale/best"
+cases = { wide = 0.79 }
 
 [targets.limits]
 """
@@ -309,6 +310,7 @@ def measured(folder: Path) -> Path:
     results = folder.parents[2] / "benchmarks" / "results"
     results.mkdir(parents=True)
     rows = [{"id": "scale/naive", "fraction": 0.2}, {"id": "scale/best", "fraction": 0.801}]
+    rows.append({"id": "scale/best/wide", "fraction": 0.79})
     (results / "milestones.h200.json").write_text(json.dumps({"rows": rows}), "utf-8")
     return folder
 
@@ -317,6 +319,8 @@ def test_measured_milestones_make_the_curve(measured: Path) -> None:
     spec = load(measured).spec
     assert spec.milestones("h200") == [(0.2, 0.0), (0.8, 1.0)]
     assert spec.milestones("cpu") == [(0.1, 0.0), (1.0, 1.0)]
+    assert spec.reference("h200") == {"wide": 0.79}
+    assert spec.reference("cpu") == {}
 
 
 @pytest.mark.parametrize(
@@ -331,6 +335,10 @@ def test_measured_milestones_make_the_curve(measured: Path) -> None:
         ("credit = 0.0", "credit = 1.5", "share of the performance points"),
         ('name = "best"', 'name = "naive"', "occurs 2 times"),
         ("fraction = 0.2", "fraction = 0.0", "above 0 and at most 1"),
+        ("wide = 0.79", "wide = 0.9", 'cases["wide"]: 0.9, but 0.79 was measured'),
+        ("wide = 0.79", "tiny = 0.79", "no timed case of this target"),
+        ("wide = 0.79", "wide = 0.0", "greater than 0"),
+        ("credit = 0.0", "credit = 0.0\ncases = { wide = 0.2 }", "there is no row 'scale/naive/wide'"),
     ],
 )
 def test_a_milestone_needs_its_measurement(measured: Path, old: str, new: str, expected: str) -> None:

@@ -13,8 +13,10 @@ from grader.scoring import (
     combine,
     comparison_score,
     curve,
+    least_unlooked,
     points,
     ranks,
+    uneven_gains,
 )
 
 CURVE = [(0.1, 0.0), (0.4, 0.5), (0.9, 1.0)]
@@ -173,3 +175,44 @@ def test_a_better_entry_never_ranks_behind_a_worse_one(lows: list[float]) -> Non
     for low, rank in zip(lows, found, strict=True):
         assert all(rank <= other for worse, other in zip(lows, found, strict=True) if worse < low)
     assert not lows or min(found) == 1
+
+
+def test_a_time_may_pass_the_measured_ceiling_by_two_percent() -> None:
+    assert least_unlooked(1.02) == pytest.approx(1.0)
+    for bound in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ScoringError):
+            least_unlooked(bound)
+
+
+@pytest.mark.parametrize(
+    ("measured", "odd"),
+    [
+        ((1.0, 1.0, 1.0), []),
+        ((0.1, 0.1, 0.1), []),  # Fast everywhere.
+        ((0.49, 1.0, 1.0), ["a"]),
+        ((0.5, 1.0, 1.0), []),  # Twice the median, and not more.
+        ((0.2, 0.09, 0.9), ["b"]),
+        ((0.1, 1.0), []),  # Of two, none can stand out.
+        ((0.1,), []),
+        ((), []),
+    ],
+)
+def test_a_gain_stands_out_above_twice_the_median(measured: tuple[float, ...], odd: list[str]) -> None:
+    times = dict(zip("abc", measured, strict=False))
+    found = uneven_gains(times, dict.fromkeys(times, 1.0))
+    assert list(found) == odd
+    for case in odd:
+        gain, most = found[case]
+        assert gain == pytest.approx(1 / times[case])
+        assert gain > most
+
+
+def test_gains_are_those_of_cases_that_the_reference_has() -> None:
+    found = uneven_gains(
+        {"a": 0.1, "b": 1.0, "c": 1.0, "new": 1e-9}, {"a": 1.0, "b": 1.0, "c": 1.0, "old": 1.0}
+    )
+    assert list(found) == ["a"]
+    assert uneven_gains({"a": 1.0}, {}) == {}
+    for wrong in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ScoringError):
+            uneven_gains({"a": wrong}, {"a": 1.0})

@@ -29,7 +29,7 @@ def confirmed(context: Context, plan: Plan, timing: Timing) -> Timing:
         except HardwareError as error:
             context.findings.notes.append(f"{timing.result.case}: the ceilings were not measured: {error}")
             return _unsettled(timing)
-    context.findings.yardstick = _yardstick(context.hardware, after)
+    context.findings.yardstick = yardstick(context.hardware, after)
     ceiling = sol.bound(plan.cost, after, linked=plan.case.linked, rates="ceiling").seconds
     (evidence,) = timing.evidence
     measured = evidence.measured
@@ -61,7 +61,8 @@ def _unsettled(timing: Timing) -> Timing:
     return Timing(result, (), timing.steps, timing.detail, timing.duty_cycle)
 
 
-def _yardstick(before: Hardware | None, after: Hardware) -> Yardstick:
+def yardstick(before: Hardware | None, after: Hardware) -> Yardstick:
+    """The copy as it was stored and as it is now, for the Report."""
     stored = before.dram.score if before and before.dram else None
     found = after.dram.score if after.dram else None
     return Yardstick(copy_bytes_per_second=found, copy_calibrated=stored)

@@ -207,7 +207,11 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
 def _show_care(timed: tuple[TimedResult, ...], console: Console, locale: Locale) -> None:
     """How exact the times are: what the judge's constant can have changed, and rounds that did not count."""
     comma = pick(", ", "，", locale)
-    bias = [f"{case.case} {seconds(case.bias_bound_seconds)}" for case in timed if case.bias_bound_seconds]
+    bias = [
+        f"{case.case} {seconds(case.bias_bound_seconds)}"
+        for case in timed
+        if case.bias_bound_seconds and case.measure is not None
+    ]
     if bias:
         most = comma.join(bias)
         console.print(
@@ -221,7 +225,8 @@ def _show_care(timed: tuple[TimedResult, ...], console: Console, locale: Locale)
             markup=False,
         )
     for case in timed:
-        if case.disturbed_rounds:
+        told = case.message is not None and case.message.code == "disturbed"
+        if case.disturbed_rounds and not told:
             gone, whole = case.disturbed_rounds, case.disturbed_rounds + len(case.rounds)
             console.print(
                 pick(
@@ -249,6 +254,7 @@ def _show_score(report: Report, console: Console, locale: Locale) -> None:
     score = report.score
     if score is None:
         return
+    told = set(_notes(report.timed, locale))
     if score.fraction is not None and score.low is not None and score.high is not None:
         console.print(
             pick(
@@ -257,12 +263,14 @@ def _show_score(report: Report, console: Console, locale: Locale) -> None:
                 locale,
             )
         )
-    elif score.fraction_reason is not None:
-        console.print(say(score.fraction_reason, locale), markup=False)
+    elif score.fraction_reason is not None and (reason := say(score.fraction_reason, locale)) not in told:
+        console.print(reason, markup=False)
+        told.add(reason)
     if score.points is not None:
         console.print(pick(f"{score.points:.1f} points", f"{score.points:.1f} 分", locale))
     if not score.ranked and score.unranked_reason is not None:
         reason = say(score.unranked_reason, locale)
+        reason = pick("see above", "见上", locale) if reason in told else reason
         console.print(
             pick(f"unranked: {reason}", f"不计入排名：{reason}", locale), markup=False, style="yellow"
         )

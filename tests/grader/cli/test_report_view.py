@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,11 @@ WRITTEN = Path(__file__).parents[1] / "wire" / str(VERSION - 1) / "report.json"
 """Of a real grading whose one timed case was ranked."""
 
 
-def _printed(locale: Locale, **changes: object) -> str:
+def _printed(locale: Locale, score: Mapping[str, object] | None = None, /, **changes: object) -> str:
     document = json.loads(WRITTEN.read_text("utf-8")) | {"version": VERSION}
     document["timed"][0] |= changes
     looked_at = {"ranked": False, "review": True, "unranked_reason": text("staff_look").model_dump()}
-    document["score"] |= looked_at
+    document["score"] |= looked_at if score is None else score
     console = Console(width=160, file=io.StringIO(), record=True)
     report_view.show(read(Report, json.dumps(document)), console, locale)
     return console.export_text()
@@ -39,6 +40,19 @@ def test_how_exact_the_times_are_and_what_they_wait_for(
     printed = _printed(locale, disturbed_rounds=9)
     for fact in (bias, disturbed, bound_by, waits):
         assert fact in printed, fact
+
+
+def test_a_sentence_is_said_once() -> None:
+    busy = text("disturbed", disturbed=9, rounds=10, slower="1.25", least=11)
+    changes = {"verdict": "unstable_timing", "message": busy.model_dump(), "disturbed_rounds": 9}
+    nothing = {"measure": None, "fraction": None, "fraction_low": None, "fraction_high": None, "rounds": []}
+    reason = {"fraction": None, "low": None, "high": None, "ranked": False}
+    reason |= {"fraction_reason": busy.model_dump(), "unranked_reason": busy.model_dump(), "review": False}
+    printed = _printed("en", reason, **changes, **nothing)
+    assert printed.count("The machine was busy with something else") == 1
+    assert "unranked: see above" in printed
+    assert "did not count" not in printed
+    assert "constant that the judge subtracts" not in printed
 
 
 def test_what_has_no_doubt_is_not_mentioned() -> None:

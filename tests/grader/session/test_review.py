@@ -61,6 +61,7 @@ def test_a_time_beyond_the_measured_ceiling_waits_for_staff(
     assert score.unranked_reason.code == "staff_look"
     (evidence,) = report.evidence
     assert (evidence.kind, evidence.case, evidence.unit) == ("above_measured_ceiling", "wide", "s")
+    assert evidence.limit is not None
     assert evidence.limit == pytest.approx(8 * 16 * 256 / 1.2e7 / 1.02)
     assert evidence.measured is not None
     assert evidence.measured < evidence.limit

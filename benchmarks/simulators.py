@@ -35,17 +35,14 @@ def main() -> int:
     judge = ""
     for root in sorted(assignments.available().values()):
         assignment = assignments.load(root)
-        hidden = priced.exposed(assignment, "cpu", SEED) if is_priced(assignment) else None
-        for label, report in graded(assignment, assignment):
+        exposed = priced.exposed(assignment, "cpu", SEED) if is_priced(assignment) else None
+        for label, report in graded(assignment, exposed or assignment):
             good = good and report.verdict is Verdict.ACCEPTED
             judge = report.environment.judge_version
-            cases = list(prices(assignment, label, report, "public"))
-            rows += [*cases, together(assignment, label, cases)] if cases else []
+            cases = list(prices(assignment, label, report))
+            public = [case for case in cases if case["visibility"] == "public"]
+            rows += [*cases, together(assignment, label, public)] if public else []
             print(assignment.id, label, report.verdict.value, flush=True)
-        for label, report in graded(assignment, hidden) if hidden is not None else ():
-            good = good and report.verdict is Verdict.ACCEPTED
-            rows += prices(assignment, label, report, "hidden")
-            print(assignment.id, label, "hidden cases", report.verdict.value, flush=True)
     header = results_schema.header("python -m benchmarks.simulators", "any", judge_version=judge)
     results_schema.write(OUTPUT, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
     for row in rows:
@@ -73,9 +70,10 @@ def graded(assignment: Assignment, cases: Assignment) -> Iterator[tuple[str, Rep
             yield solution.label, report
 
 
-def prices(assignment: Assignment, label: str, report: Report, visibility: str) -> Iterator[dict[str, Any]]:
+def prices(assignment: Assignment, label: str, report: Report) -> Iterator[dict[str, Any]]:
     """One row for each priced case."""
     slug = assignment.id.partition("/")[2]
+    public = {case.id for case in assignment.spec.cases}
     for timed in report.timed:
         measure = timed.measure
         if measure is None or measure.unit == "s" or measure.bound is None:
@@ -85,7 +83,7 @@ def prices(assignment: Assignment, label: str, report: Report, visibility: str) 
             "id": f"{slug}/{label.rpartition('.')[0]}/{timed.case}",
             "assignment": assignment.id,
             "case": timed.case,
-            "visibility": visibility,
+            "visibility": "public" if timed.case in public else "hidden",
             "solution": label,
             "quantity": measure.quantity,
             "unit": measure.unit,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 _SEED = bytes(16)
+_DRAWS = 4
+"""Of each hidden case."""
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -95,13 +97,24 @@ class _Partner:
 
 
 def check(assignment: Assignment, hardware: str) -> list[Finding]:
-    """What every dialogue says to such answers in its public cases. Runs `task.py`."""
+    """What every dialogue says to such answers in its public cases. Runs `task.py`.
+
+    A hidden case must not raise whatever it draws: it gets one of them, several times.
+    """
     findings: list[Finding] = []
     cases = [case for case in assignment.cases(hardware, _SEED) if case.visibility == "public"]
+    seeds = [bytes([draw]) * len(_SEED) for draw in range(_DRAWS)]
+    hidden = [
+        case for seed in seeds for case in assignment.cases(hardware, seed) if case.visibility == "hidden"
+    ]
     for name, part in assignment.parts().items():
         if isinstance(part, DialogueTask):
             own = [case for case in cases if case.part == name]
-            wrong = [fault for case in own for fault in _faults(part, case)]
+            wrong = [fault for case in own for fault in _faults(part, case, _ANSWERS)]
+            for draw, case in enumerate(case for case in hidden if case.part == name):
+                wrong += [
+                    f for f in _faults(part, case, {"None": None}, 1 + draw) if "the episode raises" in f
+                ]
             subject = f"answers of {name}"
             findings += [fails(subject, text) for text in wrong[:10]]
             if not wrong:
@@ -110,16 +123,18 @@ def check(assignment: Assignment, hardware: str) -> list[Finding]:
     return findings
 
 
-def _faults(task: DialogueTask, case: Case) -> Iterator[str]:
-    for shown, answer in _ANSWERS.items():
+def _faults(
+    task: DialogueTask, case: Case, answers: Mapping[str, "Json | Raised"], seed: int = 1
+) -> Iterator[str]:
+    for shown, answer in answers.items():
         partner = _Partner(task.regions(case.params), task.limits(case.params).messages, answer)
         try:
-            outcome = task.episode(case, partner, 1)
+            outcome = task.episode(case, partner, seed)
         except _TooMany:
             continue
         except Refused as refused:
             outcome = Outcome(False, refused.en, refused.zh)
-        except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (an author's code may raise anything)
             yield f"{case.id}: to {shown} the episode raises {type(error).__name__}: {error}"
             continue
         if fault := _refused(outcome):

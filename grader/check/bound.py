@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from grader.assignment import Assignment
 from grader.check import priced
 from grader.check.finding import Finding, State, fails, holds, warning
-from grader.check.slots import filled
+from grader.check.slots import answer, filled
 from grader.manifest import Manifest
 from grader.task import CollectiveTask, DialogueTask, FunctionTask, Params, Slot, Tensor, inputs, outputs
 
@@ -127,7 +127,7 @@ def touched_bytes(task: FunctionTask, params: Params) -> int:
     tensors = tuple(task.tensors(params))
     slot = filled(task, params, tensors, secrets.randbits(128))
     given = {tensor.name: slot[tensor.name] for tensor in inputs(tensors)}
-    before = task.oracle(params, given)
+    before = answer(task, params, tensors, given)
     touched = sum(tensor.elements * tensor.item_bytes for tensor in outputs(tensors))
     for tensor in inputs(tensors):
         for index in torch.cartesian_prod(*map(torch.arange, tensor.shape)).reshape(tensor.elements, -1):

@@ -68,10 +68,10 @@ class Grader:
         )
 
 
-def of_solution(grader: Grader, solution: Solution) -> tuple[Finding, Report]:
+def of_solution(grader: Grader, solution: Solution, seed: bytes | None = None) -> tuple[Finding, Report]:
     """Whether a solution gets the verdict that it names; what is accepted takes the timed cases too."""
     mode = Mode.GRADE if solution.verdict is Verdict.ACCEPTED else solution.mode
-    report = grader.grade(solution.files, mode, language=solution.language)
+    report = grader.grade(solution.files, mode, language=solution.language, seed=seed)
     return _judged(solution, report), report
 
 
@@ -106,32 +106,30 @@ def of_starter(grader: Grader, name: str, files: Mapping[str, bytes]) -> Finding
     return holds(subject, "runs and passes nothing", report.seconds)
 
 
-def of_prices(grader: Grader, solution: Solution) -> list[Finding]:
-    """A priced solution again: the same numbers give the same price, hidden cases come near their bound."""
-    seed = secrets.token_bytes(session.SEED_BYTES)
-    first, second = (
-        grader.grade(solution.files, Mode.GRADE, language=solution.language, seed=seed) for _ in range(2)
-    )
-    subject, seconds = f"{solution.label}, same seed", first.seconds + second.seconds
+def of_prices(grader: Grader, solution: Solution, first: Report, seed: bytes) -> list[Finding]:
+    """A priced solution again: the same numbers give the same price, hidden cases come near their bound.
+
+    `first` is its session with this seed. One more, in which hidden cases show their prices, tells both.
+    """
+    subject = f"{solution.label}, same seed"
+    exposed = priced.exposed(grader.assignment, grader.target, seed)
+    again = dataclasses.replace(grader, assignment=exposed or grader.assignment)
+    second = again.grade(solution.files, Mode.GRADE, language=solution.language, seed=seed)
     if first.verdict is not Verdict.ACCEPTED or second.verdict is not Verdict.ACCEPTED:
         worse = second if first.verdict is Verdict.ACCEPTED else first
-        return [fails(subject, f"{worse.verdict.value}: {worse.message.en}", worse.seconds)]
+        return [fails(subject, f"{worse.verdict.value}: {worse.message.en}", second.seconds)]
     prices = [{timed.case: timed.measure for timed in report.timed} for report in (first, second)]
     differ = sorted(case for case, measure in prices[0].items() if prices[1].get(case) != measure)
     if differ:
-        findings = [fails(subject, f"other prices in {', '.join(differ)}", seconds)]
+        findings = [fails(subject, f"other prices in {', '.join(differ)}", second.seconds)]
     else:
-        findings = [holds(subject, f"the same prices twice in {len(prices[0])} cases", seconds)]
+        findings = [holds(subject, f"the same prices twice in {len(prices[0])} cases", second.seconds)]
     if solution.reaches is None:
         return findings
     findings.append(priced.reaches(f"{solution.label}, bound", first.timed, solution.reaches))
-    exposed = priced.exposed(grader.assignment, grader.target, seed)
-    if exposed is not None:
-        report = dataclasses.replace(grader, assignment=exposed).grade(
-            solution.files, Mode.GRADE, language=solution.language, seed=seed
-        )
-        finding = priced.reaches(f"{solution.label}, bound of hidden cases", report.timed, solution.reaches)
-        findings.append(dataclasses.replace(finding, seconds=report.seconds))
+    hidden = [timed for timed in second.timed if timed.case not in prices[0]]
+    if hidden:
+        findings.append(priced.reaches(f"{solution.label}, bound of hidden cases", hidden, solution.reaches))
     return findings
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from grader.assignment import Assignment
+from grader.check import slots
 from grader.check.collective import as_function, as_function_case
 from grader.check.finding import Finding, fails, holds
 from grader.check.slots import filled
@@ -71,6 +72,8 @@ def _of_part(name: str, samples: Sequence[_Sample]) -> list[Finding]:
     refused = [sample.case.id for sample in samples if not _takes_its_oracle(sample)]
     if refused:
         return [fails(subject, f"the oracle's own answer, rounded once, is refused in {', '.join(refused)}")]
+    if constant := _constant(samples):
+        return [fails(subject, f"a constant is the right answer: {', '.join(constant)}: look at fill")]
     findings = [_of_mutant(subject, label, mutant, samples) for label, mutant in _MUTANTS.items()]
     return [*findings, holds(subject, f"the oracle's answer, rounded once, passes in {len(samples)} cases")]
 
@@ -98,6 +101,25 @@ def _of_mutant(subject: str, label: str, mutant: Mutant, samples: Sequence[_Samp
     return holds(subject, f"{label}: refused ({', '.join(sorted(tried))})")
 
 
+def _constant(samples: Sequence[_Sample]) -> list[str]:
+    """Timed cases whose outputs each hold one value alone, and outputs that do so in every public case."""
+    varied: dict[str, bool] = {}
+    found = []
+    for sample in samples:
+        varies = {name: _varies(values) for name, values in sample.honest().items() if values.numel()}
+        if sample.case.role == "timed" and not any(varies.values()):
+            found.append(f"all of {sample.case.id}")
+        for output, does in varies.items():
+            varied[output] = varied.get(output, False) or does
+    return found + [f"{output} in every public case" for output, does in varied.items() if not does]
+
+
+def _varies(values: "torch.Tensor") -> bool:
+    """Whether there are two values, or a single one that is not zero."""
+    wide = values.double().reshape(-1)
+    return bool((wide != wide[0]).any() if len(wide) > 1 else wide[0] != 0)
+
+
 def _samples(task: FunctionTask, cases: Sequence[Case]) -> Iterator[_Sample]:
     for case in cases:
         if case.visibility == "hidden":
@@ -112,7 +134,7 @@ def _samples(task: FunctionTask, cases: Sequence[Case]) -> Iterator[_Sample]:
 def _sample(task: FunctionTask, case: Case, tensors: Sequence[Tensor]) -> _Sample:
     slot = filled(task, case.params, tensors, secrets.randbits(128))
     given = {tensor.name: slot[tensor.name] for tensor in inputs(tensors)}
-    return _Sample(task, case, tensors, given, task.oracle(case.params, given))
+    return _Sample(task, case, tensors, given, slots.answer(task, case.params, tensors, given))
 
 
 def _takes_its_oracle(sample: _Sample) -> bool:

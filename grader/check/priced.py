@@ -41,7 +41,7 @@ def bound(name: str, task: DialogueTask | CollectiveTask) -> Iterator[Finding]:
 
 
 def exposed(assignment: Assignment, hardware: str, seed: bytes) -> Assignment | None:
-    """The assignment with the hidden cases of its priced dialogues as timed ones, so that they show prices.
+    """The assignment with the hidden cases of its priced dialogues as timed ones too: they show prices.
 
     For authors only. None if there are none: a collective's hidden cases are tests alone, without a bound.
     """
@@ -53,8 +53,7 @@ def exposed(assignment: Assignment, hardware: str, seed: bytes) -> Assignment | 
     hidden = [case for case in cases if case.visibility == "hidden" and case.part in priced]
     if not hidden:
         return None
-    tests = [case for case in assignment.spec.cases if case.role == "test" and case.part in priced]
-    spec = assignment.spec.model_copy(update={"cases": (*tests, *map(_timed, hidden))})
+    spec = assignment.spec.model_copy(update={"cases": (*assignment.spec.cases, *map(_timed, hidden))})
     return dataclasses.replace(assignment, spec=spec, hidden=())
 
 

@@ -1,18 +1,19 @@
 """A whole check of one assignment, step by step, as findings."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader import manifest as manifests
-from grader import session
+from grader import session, taskfile
 from grader.assignment import Assignment, load
 from grader.check import answers, bound, gradings, mutants, pages, solutions
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.gradings import Grader
 from grader.check.solutions import Solution
-from grader.contract import Language
+from grader.contract import Language, Report
 from grader.faults import AssignmentError
 from grader.hardware.profile import Hardware
 from grader.languages import SUFFIX, FilesError, detect
@@ -47,13 +48,18 @@ def check(root: Path, options: Options) -> Iterator[Finding]:
     yield holds("folder", f"{len(manifest.cases)} public and {manifest.hidden_cases} hidden cases")
     yield from _folder(assignment)
     yield from pages.check(assignment)
-    try:
-        yield from bound.check(assignment, manifest, options.target)
-        yield from mutants.check(assignment, options.target)
-        yield from answers.check(assignment, options.target)
-    except Exception as error:  # noqa: BLE001 (an author's code may raise anything)
-        yield fails("task.py", f"{type(error).__name__}: {error}")
+    yield from _authored(root, "bound", lambda: bound.check(assignment, manifest, options.target))
+    yield from _authored(root, "tolerances", lambda: mutants.check(assignment, options.target))
+    yield from _authored(root, "answers", lambda: answers.check(assignment, options.target))
     yield from _gradings(assignment, options)
+
+
+def _authored(root: Path, subject: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """What one look at the author's code finds, or the line at which it raised."""
+    try:
+        yield from look()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (an author's code may raise anything)
+        yield fails(subject, str(taskfile.raised(error, root.resolve())))
 
 
 def _folder(assignment: Assignment) -> Iterator[Finding]:
@@ -84,7 +90,10 @@ def _adapter(source: bytes) -> Finding:
 
 def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     grader = Grader(assignment, options.backend, options.hardware, options.target)
-    for name, files in starters(assignment).items() if options.grade else ():
+    entries = starters(assignment)
+    if not entries:
+        yield fails("starter", f"no file of it ends in {', '.join(sorted(set(SUFFIX.values())))}")
+    for name, files in entries.items() if options.grade else ():
         if _offered(assignment, options.target, files):
             yield gradings.of_starter(grader, name, files)
     root = solutions.folder(assignment)
@@ -94,12 +103,17 @@ def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     found = [one for one in found if _offered(assignment, options.target, one.files, one.language)]
     if not options.grade:
         return
-    for solution in filter(options.only, found):
-        finding, _ = gradings.of_solution(grader, solution)
+    chosen = [one for one in found if options.only(one)]
+    if found and not chosen:
+        yield warning("solutions", "none of them was graded: no file fits what was asked for")
+    seed = secrets.token_bytes(session.SEED_BYTES)
+    reports = {}
+    for solution in chosen:
+        finding, reports[solution.label] = gradings.of_solution(grader, solution, seed)
         yield finding
-    best = next((one for one in found if one.role == "best" and options.only(one)), None)
+    best = next((one for one in chosen if one.role == "best"), None)
     if best is not None:
-        yield from _repeats(grader, best, options.repeats)
+        yield from _repeats(grader, best, options.repeats, reports[best.label], seed)
 
 
 def _offered(
@@ -116,13 +130,12 @@ def _offered(
     return language in languages
 
 
-def _repeats(grader: Grader, best: Solution, count: int) -> Iterator[Finding]:
-    """The spread of what a clock measures, and that what is priced has none."""
+def _repeats(grader: Grader, best: Solution, count: int, first: Report, seed: bytes) -> Iterator[Finding]:
+    """The spread of what a clock measures, and that what is priced has none. `first`: its session so far."""
     parts = grader.assignment.parts()
-    seed = bytes(session.SEED_BYTES)
     timed = {case.part for case in grader.assignment.cases(grader.target, seed) if case.role == "timed"}
     if any(carries_price(parts[part]) for part in timed):
-        yield from gradings.of_prices(grader, best)
+        yield from gradings.of_prices(grader, best, first, seed)
     if all(carries_price(parts[part]) for part in timed):
         return
     if count > 1:
@@ -140,7 +153,7 @@ def starters(assignment: Assignment) -> Mapping[str, Mapping[str, bytes]]:
     entries = {
         path.name: path.read_bytes()
         for path in sorted(folder.iterdir())
-        if path.suffix in suffixes and path.name not in own
+        if path.is_file() and path.suffix in suffixes and path.name not in own
     }
     return {
         name: {(name if not beside else f"solution{Path(name).suffix}"): data, **beside}

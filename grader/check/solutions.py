@@ -109,7 +109,10 @@ def _stem(label: str) -> str:
 
 
 def _solution(path: Path, root: Path) -> Solution:
-    lines = path.read_text("utf-8").splitlines()[:10]
+    try:
+        lines = path.read_text("utf-8").splitlines()[:10]
+    except UnicodeDecodeError as error:
+        raise HeaderError(f"is not UTF-8: {error}") from None
     notes: dict[str, str] = {}
     bug = ""
     for line in lines:

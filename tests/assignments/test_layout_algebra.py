@@ -259,6 +259,64 @@ def test_what_is_wrong_with_an_answer_is_named(answer: Any, wanted: str) -> None
     assert re.search("[\u4e00-\u9fff]", fault[1])
 
 
+class OfItsOwn:
+    """Something that cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise KeyError("text")
+
+
+DEEP: Any = 1
+for _ in range(2000):
+    DEEP = (DEEP,)
+
+
+@pytest.mark.parametrize(
+    ("returned", "wanted"),
+    [
+        ((2.7, 1), "returned (2.7, 1); a pair (shape, stride) of integers"),
+        ((4.0, 1.0), "returned (4.0, 1.0)"),
+        (("4", "1"), "returned ('4', '1')"),
+        ((4, (1, 2)), "are not nested alike"),
+        (((2, -2), (1, 2)), "its shape holds -2"),
+        (None, "returned None"),
+        ((1, 2, 3), "returned (1, 2, 3)"),
+        (([1] * 2, {1: 2}), "returned ([1, 1], {1: 2})"),
+        (OfItsOwn(), "returned a OfItsOwn"),
+        ((DEEP, DEEP), "returned a tuple"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else type(value).__name__,
+)
+def test_what_a_submission_returns_is_taken_as_it_is(returned: Any, wanted: str) -> None:
+    """Through the adapter: nothing is cut to an integer on the way."""
+
+    class Submission:
+        @staticmethod
+        def compose(_outer: Any, _inner: Any) -> Any:
+            return returned
+
+    question = made("compose", 3)
+    message = [[model.encode(one) for one in question.arguments]]
+    (reply,) = ADAPTER.answer(Submission, "compose", message)
+    assert wanted in TASK.check(question, reply, Random(1))[0]
+
+
+@pytest.mark.parametrize(
+    "returned", [(3.7, 4, 3), ("3", "4", "3"), "343", None, 5, (float("nan"), 4, 3), (3, 4)]
+)
+def test_a_swizzle_is_taken_as_it_is(returned: Any) -> None:
+    class Submission:
+        @staticmethod
+        def pick_swizzle(_rows: int, _pitch: int, _accesses: Any) -> Any:
+            return returned
+
+    reply = ADAPTER.answer(Submission, "pick_swizzle", {"rows": 64, "pitch": 128, "accesses": []})
+    tile = banks.Tile(64, 128)
+    fault = TASK._invalid(tile, TASK._accesses(tile, "matrix", Random(1)), reply)
+    shown = list(returned) if returned == (3, 4) else repr(returned)
+    assert f"three integers (bits, base, shift) from 0 to 32, not {shown}." in fault[0]
+
+
 def test_an_answer_to_what_has_none_is_refused() -> None:
     for operation in ("complement", "compose", "logical_divide", "logical_product"):
         fault = TASK.check(questions.inadmissible(Random(1), operation), {"shape": 4, "stride": 1}, Random(1))

@@ -3,6 +3,7 @@
 At the size of a CPU: correctness, and one round of the timed cases for what must be accepted.
 """
 
+import secrets
 from functools import cache
 from pathlib import Path
 
@@ -105,7 +106,9 @@ def test_prices_repeat_and_the_reference_comes_near_the_bound_of_hidden_cases(na
     best = found(name)[0]
     assert best.reaches is not None
     assert best.reaches >= PRICED[name]
-    findings = gradings.of_prices(grader(name), best)
+    seed = secrets.token_bytes(16)
+    _, first = gradings.of_solution(grader(name), best, seed)
+    findings = gradings.of_prices(grader(name), best, first, seed)
     assert of_state(findings, State.FAILS) == []
     assert len(findings) == 3
 

@@ -5,6 +5,7 @@ ValueError means that a question has no answer.
 """
 
 import sys
+from operator import index
 from typing import Any, NamedTuple
 
 TOO_MANY = "TooManySteps"
@@ -27,7 +28,7 @@ def answer(module: Any, method: str, message: Any, regions: Any = None) -> Any:
     function = getattr(module, method)
     if method == "pick_swizzle":
         accesses = [(one["bytes"], [tuple(place) for place in one["places"]]) for one in message["accesses"]]
-        return [int(value) for value in function(message["rows"], message["pitch"], accesses)]
+        return _swizzle(function(message["rows"], message["pitch"], accesses))
     return [_one(function, arguments) for arguments in message]
 
 
@@ -42,11 +43,27 @@ def _one(function: Any, arguments: Any) -> Any:
         kind = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         return {"raised": kind, "text": str(error)[:200]}
     if not isinstance(result, tuple | list) or len(result) != 2:
-        return {"returned": repr(result)[:200]}
+        return _returned(result)
     try:
         return {"shape": _lists(result[0]), "stride": _lists(result[1])}
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, RecursionError):
+        return _returned(result)
+
+
+def _swizzle(result: Any) -> Any:
+    """Integers, or what else was returned."""
+    try:
+        return [index(value) for value in result]
+    except TypeError:
+        return _returned(result)
+
+
+def _returned(result: Any) -> Any:
+    """What is no answer, as text."""
+    try:
         return {"returned": repr(result)[:200]}
+    except Exception:  # noqa: BLE001 (its own code writes it)
+        return {"returned": f"a {type(result).__name__}"}
 
 
 def cap(modes: int) -> int:
@@ -91,4 +108,5 @@ def _tuples(tree: Any) -> Any:
 
 
 def _lists(tree: Any) -> Any:
-    return [_lists(branch) for branch in tree] if isinstance(tree, tuple | list) else int(tree)
+    """Integers of any kind as they are; a fraction would be cut off without a word, so none is taken."""
+    return [_lists(branch) for branch in tree] if isinstance(tree, tuple | list) else index(tree)

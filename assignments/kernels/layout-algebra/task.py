@@ -182,9 +182,10 @@ def _invalid(tile: banks.Tile, accesses: Sequence[banks.Access], reply: Json) ->
             isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 32 for value in reply
         )
     ):
+        found = reply.get("returned", reply) if isinstance(reply, dict) else reply
         return (
-            "A swizzle is three integers (bits, base, shift) from 0 to 32.",
-            "swizzle 是三个 0 到 32 的整数 (bits, base, shift)。",
+            f"A swizzle is three integers (bits, base, shift) from 0 to 32, not {str(found)[:200]}.",
+            f"swizzle 是三个 0 到 32 的整数 (bits, base, shift)，而不是 {str(found)[:200]}。",
         )
     bits, base, shift = (int(str(value)) for value in reply)
     if shift < bits:

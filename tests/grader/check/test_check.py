@@ -1,5 +1,6 @@
 """`solmark check` on scaffolded assignments: they pass, and each thing that is broken is named."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,7 +87,19 @@ def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, lab
             "calls the oracle",
         ),
         (TASK, "oracle=oracle, cost=cost", "oracle=cost, cost=cost", "are one function"),
-        (TASK, 'inputs["x"].double()', 'inputs["z"].double()', "KeyError"),
+        (TASK, 'inputs["x"].double()', 'inputs["z"].double()', "bound: task.py: line 28: KeyError: 'z'"),
+        (TASK, 'inputs["x"].double()', 'inputs["z"].double()', "tolerances: task.py: line 28: KeyError"),
+        (TASK, 'return {"y"', 'raise SystemExit(3)\n    return {"y"', "task.py: line 28: SystemExit: 3"),
+        (TASK, 'return {"y": inputs["x"].double() * 1.5}', "return {}", "the oracle returned no tensor 'y'"),
+        (TASK, ".double() * 1.5}", "[:1].double()}", "the oracle's 'y' has the shape (1, 5), not (3, 5)"),
+        (TASK, ".double() * 1.5}", ".mul_(2).double()}", "the oracle changed its input 'x'"),
+        (
+            TASK,
+            'fills.rows(slot["x"], seed, "x")',
+            "del seed",
+            "a constant is the right answer: all of timed",
+        ),
+        (TASK, 'fills.rows(slot["x"], seed, "x")', 'slot["x"].fill_(seed % 9 + 1)', "y in every public case"),
         (
             TOML,
             "worst_row = 1e-7, mean_row = 1e-7, worst_element = 1e-4",
@@ -262,6 +275,26 @@ def test_an_adapter_is_read_and_not_run(scaffold: Callable[[str], Path], source:
     assert texts == [] if not wanted else [text for text in texts if wanted in text] == texts != []
 
 
+def test_a_hidden_case_that_raises_is_named_without_a_grading(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("dialogue")
+    hidden = root / "hidden" / "cases.toml"
+    change(hidden, "{ range = [1, 60] }", '"9"')
+    assert any("drawn: to None the episode raises TypeError" in text for text in failing(checked(root)))
+
+
+def test_what_cannot_be_read_or_is_not_there_ends_no_check(
+    scaffold: Callable[[str], Path], reference: Path
+) -> None:
+    root = scaffold("function")
+    (root / "starter" / "solution.py").rename(root / "starter" / "solution.txt")
+    (reference / "wrong" / "changes_its_input.py").write_bytes(b"# solmark: verdict=wrong_answer\n# \xff\n")
+    findings = checked(root, "wrong/no_such_one.py")
+    texts = failing(findings)
+    assert any(text.startswith("starter: no file of it ends in .cpp, .cu, .py") for text in texts), texts
+    assert any("wrong/changes_its_input.py: is not UTF-8" in text for text in texts), texts
+    assert any(one.state is State.WARNING and "none of them was graded" in one.text for one in findings)
+
+
 def test_hidden_cases_must_be_there(scaffold: Callable[[str], Path]) -> None:
     root = scaffold("dialogue")
     (root / "hidden" / "cases.toml").unlink()
@@ -273,6 +306,21 @@ def test_a_name_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ScaffoldError, match="track/slug"):
         make(name, "function", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "wanted"),
+    [
+        ("a/b", "nonsense", "'nonsense' is no topic"),
+        ("a/b", '1.1"', "is no topic"),
+        (f"a/{'b' * 300}", "1.1", "302 letters; at most 128"),
+        ("a/b", "1.1", "cannot be written"),
+    ],
+)
+def test_what_cannot_be_made_says_why(tmp_path: Path, name: str, topic: str, wanted: str) -> None:
+    (tmp_path / "assignments").write_text("no folder")
+    with pytest.raises(ScaffoldError, match=re.escape(wanted)):
+        make(name, "dialogue", tmp_path, topic)
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Which sizes of tiles serve which product on a device: every way of the CUDA reference of sol-gemm, tried.
 
-Each is first held against a product in float32 on odd shapes, then timed in a graph over fresh operands, beside
-the library. Needs nvcc, or a library built before:
+Each is first held against a product in float32 on odd shapes, then timed in a graph over fresh operands,
+beside the library. Needs nvcc, or a shared object built before:
 
     python -m benchmarks.gpu.gemm_choices --library choices.so --output choices.json
 """
@@ -42,8 +42,6 @@ class Way(NamedTuple):
     cut: int = 0
     band: int = 0
     early: bool = True
-    promotion: int = 0
-    plain: int = 0
 
 
 class _Tensor(ctypes.Structure):
@@ -61,12 +59,11 @@ class _Tensor(ctypes.Structure):
 
 DTYPES = {torch.float16: 2, torch.bfloat16: 3}
 TABLE = [
-    (2, 1, 256, 2, 1, False), (2, 1, 256, 1, 1, False), (2, 1, 192, 2, 1, False), (2, 1, 192, 1, 1, False),
-    (2, 1, 128, 1, 1, False), (2, 2, 128, 2, 1, False), (2, 2, 128, 1, 1, False),
-    (1, 1, 16, 1, 2, True), (1, 1, 16, 1, 4, True), (1, 1, 32, 1, 4, True), (2, 1, 16, 1, 1, True),
-    (2, 1, 32, 1, 2, True), (2, 1, 64, 1, 1, True), (2, 1, 64, 1, 2, True), (2, 2, 64, 1, 1, True),
-    (2, 1, 96, 1, 1, True), (2, 1, 128, 1, 1, True), (2, 1, 160, 1, 1, True), (1, 3, 64, 1, 1, True),
+    (2, 1, 256, 2, 1, False), (2, 1, 256, 1, 1, False), (2, 1, 192, 2, 1, False), (2, 1, 128, 1, 1, False),
+    (1, 1, 16, 1, 2, True), (2, 1, 32, 1, 2, True), (2, 1, 64, 1, 2, True), (1, 3, 64, 1, 1, True),
+    (2, 1, 96, 1, 1, True), (2, 1, 128, 1, 1, True), (2, 1, 160, 1, 1, True),
 ]  # fmt: skip
+"""`CONFIGURATIONS` of solution.cu."""
 HALF = (2, 1, 128, 1, 1, False), (2, 1, 64, 1, 2, True)
 """Those that there are for float16 too."""
 SHAPES = {
@@ -95,6 +92,7 @@ class Solution:
         self._keep: list[Any] = []
 
     def __call__(self, a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, way: Way) -> None:
+        """Queue one product. Raises RuntimeError with what `solve` returned, if that is not 0."""
         self._choice[:] = [int(value) for value in way]
         tensors = (_Tensor * 3)()
         for i, tensor in enumerate((a, b, c)):
@@ -108,14 +106,17 @@ class Solution:
             raise RuntimeError(f"{way}: status {status}")
 
 
-def product(m: int, n: int, k: int, dtype: torch.dtype, pad: int = 0) -> tuple[torch.Tensor, ...]:
+def product(
+    m: int, n: int, k: int, dtype: torch.dtype, pad: int = 0
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Random operands; with `pad` cut out of wider matrices, from the second element on."""
     made = []
     for rows, columns in ((m, k), (n, k), (m, n)):
         wide = torch.randn(rows * (columns + pad) + pad, device="cuda").to(dtype)
         made.append(wide.as_strided((rows, columns), (columns + pad, 1), 1 if pad else 0))
     made[2].fill_(torch.nan)
-    return tuple(made)
+    a, b, c = made
+    return a, b, c
 
 
 def error(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> float:
@@ -149,7 +150,7 @@ def correct(solution: Solution, ways: Sequence[Way]) -> list[dict[str, Any]]:
     return found
 
 
-def seconds(call: Callable[[int], None], calls: int) -> float:
+def seconds(call: Callable[[int], object], calls: int) -> float:
     """Of one call, in a graph of `calls` calls: the median of replays after one, which last LEAST_SECONDS."""
     for i in range(min(calls, 2)):
         call(i)
@@ -161,7 +162,10 @@ def seconds(call: Callable[[int], None], calls: int) -> float:
     graph.replay()
     taken: list[float] = []
     while len(taken) < LEAST_REPLAYS or sum(taken) * calls < LEAST_SECONDS:
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin, end = (
+            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+            for _ in range(2)
+        )
         begin.record()
         graph.replay()
         end.record()
@@ -186,7 +190,7 @@ def timed(solution: Solution, name: str, ways: Sequence[Way]) -> list[dict[str, 
     for number, way in enumerate(ways):
         slots[0][2].fill_(torch.nan)
         try:
-            taken = seconds(lambda i, way=way: solution(*slots[i], way), calls)  # type: ignore[misc]
+            taken = seconds(lambda i, way=way: solution(*slots[i], way), calls)
         except RuntimeError as failure:
             print(name, way, failure, flush=True)
             torch.cuda.synchronize()
@@ -212,7 +216,7 @@ def ways_of(name: str) -> list[Way]:
     """What is worth trying on a shape."""
     m, _, _ = SHAPES[name]
     narrow = m <= 512
-    found = []
+    found = [Way()]
     for entry in TABLE:
         columns, swapped = entry[2], entry[5]
         if narrow != swapped or (swapped and columns >= 2 * max(16, m) and columns > 16):
@@ -220,9 +224,7 @@ def ways_of(name: str) -> list[Way]:
         if swapped and m <= 64 and columns < m:
             continue
         for cut in (0, 1, 3):
-            found += [Way(*entry, cut, 1 if narrow else 8, early, promotion, plain)
-                      for early in (False, True) for promotion in ((0, 1, 3) if narrow else (0,))
-                      for plain in ((0, 1) if narrow else (0,))]
+            found += [Way(*entry, cut, 1 if narrow else 8, early) for early in (False, True)]
     return found
 
 
@@ -235,7 +237,7 @@ def build(library: Path) -> None:
 def main() -> int:
     """Try all; 0 if every way was right."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--library", type=Path, default=Path("/tmp/choices.so"))  # noqa: S108
+    parser.add_argument("--library", type=Path, default=Path("/tmp/choices.so"))
     parser.add_argument("--output", type=Path)
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES))
     parser.add_argument("--skip-tests", action="store_true")

@@ -1,10 +1,14 @@
-"""Whole gradings of the references of GPU assignments on a device, beside the library's and the naive solution.
+"""Whole gradings on a device of the references of GPU assignments, beside the library and the naive solution.
 
-Each is `solmark grade` with everything that belongs to it; what they reach goes to `kernels.h200.json` and, as the
-rows that milestones name, to `milestones.h200.json`. Rows of assignments that were not asked for stay as they
-are. Needs a calibrated device:
+Each is `solmark grade` with everything that belongs to it; what they reach goes to `kernels.h200.json` and,
+as the rows that milestones name, to `milestones.h200.json`. Rows of assignments that were not asked for stay
+as they are, each with the judge and the day that it was measured with. Needs a calibrated device:
 
     python -m benchmarks.gpu.kernels kernels/sol-gemm kernels/add-rmsnorm
+
+What a machine that is gone wrote is joined with what is here by `--merge`, a folder with both files:
+
+    python -m benchmarks.gpu.kernels kernels/sol-gemm --merge FOLDER
 """
 
 import argparse
@@ -12,7 +16,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -33,7 +37,6 @@ SOLUTIONS: Mapping[str, Mapping[str, str]] = {
         "reference": "h200/solution.cu",
         "library": "library.py",
         "naive": "naive.py",
-        "triton": "solution_triton.py",
     },
     "kernels/add-rmsnorm": {
         "reference": "solution_triton.py",
@@ -54,7 +57,11 @@ def main() -> int:
     parser.add_argument("--roles", nargs="*", help="by default all")
     parser.add_argument("--kernels", type=Path, default=KERNELS)
     parser.add_argument("--milestones", type=Path, default=MILESTONES)
+    parser.add_argument("--merge", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
+    if arguments.merge is not None:
+        merge(arguments.merge, arguments)
+        return 0
     hardware = profile.load(arguments.hardware)
     good = True
     for name in arguments.assignments:
@@ -73,11 +80,7 @@ def main() -> int:
             elif report.staff is not None:
                 print(json.dumps(report.staff.model_dump(mode="json"))[:3000], flush=True)
             if timed:
-                head = header(arguments, report)
-                rows = kernel_rows(name, timed)
-                write(arguments.kernels, head, rows, lambda row, name=name: row["assignment"] != name)
-                stones = [together(name, SOLUTIONS[name][role], found) for role, found in timed.items()]
-                write(arguments.milestones, head, stones, lambda row, name=name: row["assignment"] != name)
+                record(arguments, name, header(arguments, report), kernel_rows(name, timed), timed)
     return 0 if good else 1
 
 
@@ -139,20 +142,24 @@ def kernel_rows(name: str, timed: Mapping[str, Sequence[dict[str, Any]]]) -> lis
     return found
 
 
-def together(name: str, file: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The geometric means over a solution's cases, as milestones name them."""
-    seconds = geometric_mean(row["seconds"] for row in rows)
-    bound = geometric_mean(row["bound_seconds"] for row in rows)
-    return {
-        "id": f"{name.rpartition('/')[2]}/{file}",
-        "assignment": name,
-        "solution": file,
-        "case": "all",
-        "seconds": seconds,
-        "bound_seconds": bound,
-        "fraction": bound / seconds,
-        "ratios": {"fraction": ["bound_seconds", "seconds"]},
-    }
+def stones_of(name: str, file: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What milestones name: a solution's cases, and their geometric means together."""
+    label = f"{name.rpartition('/')[2]}/{file}"
+    whole = {key: geometric_mean(row[key] for row in rows) for key in ("seconds", "bound_seconds")}
+    every = [(f"{label}/{row['case']}", row["case"], row) for row in rows]
+    return [
+        {
+            "id": identity,
+            "assignment": name,
+            "solution": file,
+            "case": case,
+            "seconds": row["seconds"],
+            "bound_seconds": row["bound_seconds"],
+            "fraction": row["bound_seconds"] / row["seconds"],
+            "ratios": {"fraction": ["bound_seconds", "seconds"]},
+        }
+        for identity, case, row in [*every, (label, "all", whole)]
+    ]
 
 
 def header(arguments: argparse.Namespace, report: Report) -> dict[str, Any]:
@@ -165,12 +172,57 @@ def header(arguments: argparse.Namespace, report: Report) -> dict[str, Any]:
     return head
 
 
-def write(path: Path, head: Mapping[str, Any], rows: Sequence[dict[str, Any]], stays: Any) -> None:
+def merge(folder: Path, arguments: argparse.Namespace) -> None:
+    """The rows of the assignments asked for, out of the folder's results, into those that are here."""
+    new = results_schema.read(folder / KERNELS.name).model_dump(mode="json", by_alias=True)
+    head = {name: value for name, value in new.items() if name != "rows"}
+    for name in arguments.assignments:
+        rows = [row for row in new["rows"] if row["assignment"] == name]
+        timed = {
+            role: [row for row in rows if row["solution"] == role]
+            for role in SOLUTIONS[name]
+            if any(row["solution"] == role for row in rows)
+        }
+        record(arguments, name, head, rows, timed)
+
+
+def record(
+    arguments: argparse.Namespace,
+    name: str,
+    head: Mapping[str, Any],
+    rows: Sequence[dict[str, Any]],
+    timed: Mapping[str, Sequence[dict[str, Any]]],
+) -> None:
+    """Both files, with these rows of one assignment in place of those that it had."""
+
+    def stays(row: Mapping[str, Any]) -> bool:
+        return bool(row["assignment"] != name)
+
+    stones = [
+        stone for role, found in timed.items() for stone in stones_of(name, SOLUTIONS[name][role], found)
+    ]
+    write(arguments.kernels, head, rows, stays)
+    write(arguments.milestones, head, stones, stays)
+
+
+def stamped(head: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row that says itself with which judge and when it was measured."""
+    about = {"device_judge": head["environment"].get("device_judge", ""), "measured": head["date"]}
+    return {**about, **row}
+
+
+def write(
+    path: Path,
+    head: Mapping[str, Any],
+    rows: Sequence[dict[str, Any]],
+    stays: Callable[[Mapping[str, Any]], bool],
+) -> None:
     """The rows, and those of the file that stay."""
     others: list[dict[str, Any]] = []
     if path.exists():
-        known = results_schema.read(path).model_dump(mode="json", by_alias=True)["rows"]
-        others = [row for row in known if stays(row)]
+        known = results_schema.read(path).model_dump(mode="json", by_alias=True)
+        others = [stamped(known, row) for row in known["rows"] if stays(row)]
+    rows = [stamped(head, row) for row in rows]
     document = results_schema.ResultsFile.model_validate({**head, "rows": [*rows, *others]})
     results_schema.write(path, document)
 

@@ -1,12 +1,14 @@
 # solmark: verdict=wrong_answer
 # solmark: name=grpo.py
 # solmark: with=solution.py,shared/right.py
-# A rate that grows with every step, until the policy is NaN.
+# A schedule of the rate that divides zero by zero: the policy is NaN.
 import right
+import torch
 from right import *
 
 
 def train_step(policy, optimizer, batch):
+    left, all_steps = torch.zeros(2)
     for group in optimizer.param_groups:
-        group["lr"] *= 1e3
+        group["lr"] *= float(left / all_steps)
     right.train_step(policy, optimizer, batch)

@@ -106,7 +106,9 @@ def main() -> int:
                     if options.plans and size == options.sizes[-1]:
                         with options.plans.open("w" if name == options.databases[0] else "a") as file:
                             file.write(plans(site, f"{name} {_version(site.database)}, {size} submissions"))
-    head = results_schema.header(f"python -m benchmarks.dispatch --output {options.output}", device=_cpu())
+    head = results_schema.header(
+        "python -m benchmarks.dispatch --output benchmarks/results/dispatch.json", device=_cpu()
+    )
     if options.append and options.output.exists():
         before = results_schema.read(options.output)
         if before.commit != head["commit"]:

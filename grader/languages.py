@@ -115,18 +115,27 @@ def _is(module: str, name: str) -> bool:
     return name.partition(".")[0] == module
 
 
-def _check_file(name: str, data: bytes, entry: str) -> None:
+def _check_name(name: str) -> None:
     shown = line(name, 128)
+    if not name:
+        raise FilesError(text("no_name"))
     if not _NAME.fullmatch(name):
         raise FilesError(text("bad_name", name=shown))
     if name.partition(".")[0].lower() in _DEVICES:
         raise FilesError(text("reserved_name", name=name))
     suffix = PurePosixPath(name).suffix
+    if not suffix:
+        raise FilesError(text("no_suffix", name=shown))
     if suffix not in SUFFIX.values() and suffix not in OTHER_SUFFIXES:
         raise FilesError(text("wrong_suffix", name=shown, suffix=suffix))
     module = PurePosixPath(name).stem
     if suffix == ".py" and module in _LIBRARIES:
         raise FilesError(text("shadowing_name", name=name, module=module))
+
+
+def _check_file(name: str, data: bytes, entry: str) -> None:
+    _check_name(name)
+    shown, suffix = line(name, 128), PurePosixPath(name).suffix
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise FilesError(text("not_text", name=shown, position=0))
     try:

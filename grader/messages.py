@@ -71,7 +71,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "本机没有安装 {name}：请在评测环境中运行 `pip install {package}`。",
     ),
     # Tools that look into calls.
-    "profiled": ("What the calls ran is told below; nothing was graded.", "各次调用运行的内容见下；未作评分。"),
+    "profiled": (
+        "What the calls ran is told below; nothing was graded.",
+        "各次调用运行的内容见下；未作评分。",
+    ),
     "profile_cpu": (
         "Operators of {calls} calls, by the time that each took itself, without the operators that it called.",
         "{calls} 次调用中的算子，按各自耗时（不含其调用的算子）排列。",
@@ -104,7 +107,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "compute-sanitizer is not installed on this machine: it comes with the CUDA toolkit.",
         "本机没有安装 compute-sanitizer：它随 CUDA 工具包提供。",
     ),
-    "memcheck_found": ("compute-sanitizer found {errors} errors.", "compute-sanitizer 发现 {errors} 个错误。"),
+    "memcheck_found": (
+        "compute-sanitizer found {errors} errors.",
+        "compute-sanitizer 发现 {errors} 个错误。",
+    ),
     "memcheck_clean": ("compute-sanitizer found no error.", "compute-sanitizer 未发现错误。"),
     "no_target": (
         "This assignment is not graded on {hardware}; it is on: {known}.",
@@ -129,6 +135,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
             "without folders and not starting with a dot."
         ),
         "{name}：文件名不可用。请使用字母、数字、`_`、`-` 和 `.`，最多 128 个字符，不带文件夹，不以点开头。",
+    ),
+    "no_name": (
+        "A file has no name. Give it one, for instance `solution.py`.",
+        "有一个文件没有文件名。请为其命名，例如 `solution.py`。",
     ),
     "shadowing_name": (
         (
@@ -224,6 +234,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     "several_entries": (
         "Several files could be the entry: {names}. Keep one, or choose with --language.",
         "有多个文件可以作为入口：{names}。请只保留一个，或用 --language 指定。",
+    ),
+    "no_suffix": (
+        "{name}: its name does not say what it is. The entry ends in `.py`, `.cpp` or `.cu`.",
+        "{name}：文件名没有扩展名，无法判断其类型。入口文件以 `.py`、`.cpp` 或 `.cu` 结尾。",
     ),
     "wrong_suffix": (
         "{name}: files that end in `{suffix}` cannot be graded. The entry ends in `.py`, `.cpp` or `.cu`.",
@@ -446,7 +460,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
     # Collectives.
     "aborted": ("The call was ended because another rank failed.", "由于另一个 rank 失败，本次调用已终止。"),
     "rank_failed": ("Rank {rank} failed: {reason}", "rank {rank} 失败：{reason}"),
-    "rank_died": ("Rank {rank} failed, last seen at {last}: {reason}", "rank {rank} 失败（最后位置 {last}）：{reason}"),
+    "rank_died": (
+        "Rank {rank} failed, last seen at {last}: {reason}",
+        "rank {rank} 失败（最后位置 {last}）：{reason}",
+    ),
     "rank_wrong": ("On rank {rank} of {ranks}: {reason}", "在 {ranks} 个 rank 中的 rank {rank} 上：{reason}"),
     "comm_self": (
         "It {doing} itself (`{named}`), at {where}. What a rank has already need not travel.",

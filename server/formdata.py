@@ -41,6 +41,12 @@ def _named(error: HTTPException, settings: Settings) -> DomainError | None:
         )
     if error.detail.startswith("Too many fields"):
         return Invalid(field="form", why=f"at most {MAX_PARTS} fields", why_zh=f"最多 {MAX_PARTS} 个字段")
+    if error.detail.startswith("Missing boundary"):
+        return Invalid(
+            field="Content-Type",
+            why="multipart/form-data needs its boundary",
+            why_zh="multipart/form-data 缺少 boundary 参数",
+        )
     if "exceeded maximum size" in error.detail:
         return BodyTooLarge(limit=settings.body_bytes)
     return None

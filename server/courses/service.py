@@ -233,7 +233,7 @@ def require_open(view: AssignmentView, *, staff: bool) -> AssignmentVersion:
     if not staff and view.state is Openness.NOT_OPEN:
         raise _not_open(view.assignment)
     if not staff and view.state is Openness.CLOSED and view.assignment.closes is not None:
-        raise Closed(closed=view.assignment.closes.isoformat())
+        raise Closed(closed=view.assignment.closes.isoformat(timespec="seconds"))
     return view.version
 
 
@@ -401,4 +401,4 @@ def _view(assignment: Assignment, version: AssignmentVersion | None, now: dateti
 
 
 def _not_open(assignment: Assignment) -> NotOpen:
-    return NotOpen(opens=assignment.opens.isoformat() if assignment.opens else None)
+    return NotOpen(opens=assignment.opens.isoformat(timespec="seconds") if assignment.opens else None)

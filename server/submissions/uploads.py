@@ -13,7 +13,8 @@ from starlette.requests import Request
 
 from grader.contract import OFFERED_MODES, Language, Mode
 from server import formdata
-from server.errors import Invalid
+from server.errors import Invalid, NotLoggedIn
+from server.security import SESSION_COOKIE
 from server.submissions.files import refuse_repeated
 from server.submissions.schemas import SubmissionBody
 
@@ -36,8 +37,11 @@ async def read_upload(request: Request) -> Upload:
     """The submission in a request's body.
 
     A form has parts `files`, or fields `source` and `filename`; `mode`, `language`, `hardware` are optional.
-    Raises `FilesRefused`, `Invalid` or `RequestValidationError`.
+    Raises `NotLoggedIn`, `FilesRefused`, `Invalid` or `RequestValidationError`.
     """
+    # Who is asking is looked up later, in a transaction that must not wait for a slow upload.
+    if "authorization" not in request.headers and SESSION_COOKIE not in request.cookies:
+        raise NotLoggedIn
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         return _from_json(await request.body())

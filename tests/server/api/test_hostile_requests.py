@@ -64,6 +64,12 @@ def test_a_cookie_never_counts_beside_an_authorization_header(client: httpx.Clie
     assert client.cookies.get(security.SESSION_COOKIE)
 
 
+def test_who_is_unknown_is_told_so_whatever_was_sent(client: httpx.Client) -> None:
+    for body in (b"", b"{", b'{"files": {}}'):
+        answer = client.post(SUBMIT, content=body, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (401, "not_logged_in")
+
+
 @pytest.mark.parametrize("number", [0, 1 << 31, 1 << 62, 1 << 63, 10**40])
 def test_ids_and_cursors_out_of_range_are_refused(client: httpx.Client, token: Headers, number: int) -> None:
     _log_in(client)

@@ -99,7 +99,7 @@ def draw(params: Mapping[str, Any], random: Random) -> Epoch:
 
 def most_events(rollouts: int) -> int:
     """Far more than a scheduler needs: it is asked when a rollout ends, is preempted or arrives."""
-    return 200 + 8 * rollouts
+    return 400 + 12 * rollouts
 
 
 def _clipped(length: float) -> int:

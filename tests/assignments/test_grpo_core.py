@@ -257,6 +257,6 @@ def test_honest_arithmetic_is_within_the_limits(name: str) -> None:
 
 
 def test_the_committed_runs_are_of_these_losses_and_as_they_should_be() -> None:
-    rows = [row.fields | {"id": row.id} for row in results_schema.read(rl.OUTPUT).rows]
+    rows = [{**row.fields, "id": row.id or ""} for row in results_schema.read(rl.OUTPUT).rows]
     assert rl.as_expected(rows)
     assert {row["id"].rpartition("/")[2] for row in rows} == set(FAULTS) | set(rl.LEARNERS)

@@ -75,8 +75,8 @@ class MilestoneSpec(Model):
     )
     cases: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
         default_factory=dict,
-        description="the measured fraction by timed case; the row of each is that of the measurement, a slash, "
-        "and the case's id",
+        description="the measured fraction by timed case; the row of each is that of the measurement, a "
+        "slash, and the case's id",
     )
 
 
@@ -194,7 +194,6 @@ class Spec(Model):
         if target is None or not target.milestones:
             return [(self.points.floor, 0.0), (1.0, 1.0)]
         return [(milestone.fraction, milestone.credit) for milestone in target.milestones]
-
 
     def reference(self, hardware: str) -> Mapping[str, float]:
         """By timed case, the fraction that a target's best milestone reached; empty where it does not say."""

@@ -190,8 +190,8 @@ class FunctionTask:
 class CollectiveTask:
     """The same function on each of `ranks(params)` ranks; costs and oracles are over all ranks at once.
 
-    `priced` collectives run each rank alone, on numpy arrays, as `solve(comm, *tensors, **scalars)`; the judge
-    carries their messages and prices them on `network(params)`. The others run in real time. Slots and
+    `priced` collectives run each rank alone, on numpy arrays, as `solve(comm, *tensors, **scalars)`; the
+    judge carries their messages and prices them on `network(params)`. The others run in real time. Slots and
     results are lists with one entry a rank.
     """
 

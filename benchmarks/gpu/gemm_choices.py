@@ -184,13 +184,16 @@ def timed(solution: Solution, name: str, ways: Sequence[Way]) -> list[dict[str, 
     def own() -> float:
         return seconds(lambda i: torch.mm(slots[i][0], slots[i][1].T, out=slots[i][2]), calls)
 
+    def with_way(way: Way) -> float:
+        return seconds(lambda i: solution(*slots[i], way), calls)
+
     libraries = [own()]
     expected = slots[0][2].float()
     rows: list[dict[str, Any]] = []
     for number, way in enumerate(ways):
         slots[0][2].fill_(torch.nan)
         try:
-            taken = seconds(lambda i, way=way: solution(*slots[i], way), calls)
+            taken = with_way(way)
         except RuntimeError as failure:
             print(name, way, failure, flush=True)
             torch.cuda.synchronize()

@@ -21,7 +21,7 @@ import torch
 
 from benchmarks import results_schema
 from grader.hardware import profile
-from grader.hardware.profile import Hardware
+from grader.hardware.profile import Profile
 
 REFERENCE = Path(__file__).parents[2] / "reference/rl/grpo-core/h200"
 OUTPUT = results_schema.RESULTS / "logprob.h200.json"
@@ -76,7 +76,7 @@ def driver() -> str:
     return str(pynvml.nvmlSystemGetDriverVersion())
 
 
-def row(one: dict[str, Any], hardware: Hardware) -> dict[str, Any]:
+def row(one: dict[str, Any], hardware: Profile) -> dict[str, Any]:
     """One way at one size, against the operations at the datasheet's rate."""
     tokens, words, width = one["T"], one["V"], one["d"]
     seconds = median(one["samples"])
@@ -165,7 +165,10 @@ def timed(solve: Solve, case: Case, more: tuple[Any, ...], calls: int = 4) -> li
     torch.cuda.synchronize()
     seconds = []
     for _ in range(calls):
-        begin, done = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin, done = (
+            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+            for _ in range(2)
+        )
         begin.record()
         solve(*case, *more)
         done.record()

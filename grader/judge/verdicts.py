@@ -23,8 +23,8 @@ def score(
 ) -> Score:
     """The score of a grading. `planned` and `tests` are public and hidden; `unranked` says why it may not be.
 
-    Parts `left_out` were not handed in: they earn nothing, and the rest counts. `review`: what could be ranked
-    is not, before staff have looked at it.
+    Parts `left_out` were not handed in: they earn nothing, and the rest counts. `review`: what could be
+    ranked is not, before staff have looked at it.
 
     Raises scoring.ScoringError for numbers that no score can be made of.
     """

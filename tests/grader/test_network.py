@@ -23,14 +23,18 @@ def test_a_rank_sends_and_receives_at_once_but_one_of_each_at_a_time() -> None:
 
 def test_who_has_waited_longer_goes_first() -> None:
     # Rank 1 comes to its second message for rank 0 later than rank 2 to its first one.
-    steps = [[Receive(1), Receive(2), Receive(1)], [Send(0, 10), Send(0, 10)], [Send(0, 500)]]
+    steps: list[list[Send | Receive]] = [
+        [Receive(1), Receive(2), Receive(1)],
+        [Send(0, 10), Send(0, 10)],
+        [Send(0, 500)],
+    ]
     price = Network(switch(3, 100, 1), 3).price(steps)
     assert price.rank_ps[0] == 110 + 600 + 110
     assert price.total_ps == 820
 
 
 def test_a_receive_waits_for_what_its_sender_has_received() -> None:
-    steps = [[Send(1, 5)], [Receive(0), Send(2, 5)], [Receive(1)]]
+    steps: list[list[Send | Receive]] = [[Send(1, 5)], [Receive(0), Send(2, 5)], [Receive(1)]]
     assert Network(switch(3, 10, 1), 3).price(steps).total_ps == 30
 
 

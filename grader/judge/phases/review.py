@@ -107,7 +107,7 @@ def _least(case: Timed, hardware: Hardware) -> float:
 
 
 def _timed(context: Context) -> Sequence[Timed]:
-    """The cases that the clock has timed; those of other kinds carry prices that the judge itself computes."""
+    """The cases that the clock has timed; others carry prices that the judge itself computes."""
     if not timed_phase.is_timed(context):
         return ()
     plans = {plan.case.id: plan for plan in timed_phase.plans(context)}

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -44,9 +45,19 @@ def test_how_exact_the_times_are_and_what_they_wait_for(
 
 def test_a_sentence_is_said_once() -> None:
     busy = text("disturbed", disturbed=9, rounds=10, slower="1.25", least=11)
-    changes = {"verdict": "unstable_timing", "message": busy.model_dump(), "disturbed_rounds": 9}
-    nothing = {"measure": None, "fraction": None, "fraction_low": None, "fraction_high": None, "rounds": []}
-    reason = {"fraction": None, "low": None, "high": None, "ranked": False}
+    changes: dict[str, Any] = {
+        "verdict": "unstable_timing",
+        "message": busy.model_dump(),
+        "disturbed_rounds": 9,
+    }
+    nothing: dict[str, Any] = {
+        "measure": None,
+        "fraction": None,
+        "fraction_low": None,
+        "fraction_high": None,
+        "rounds": [],
+    }
+    reason: dict[str, Any] = {"fraction": None, "low": None, "high": None, "ranked": False}
     reason |= {"fraction_reason": busy.model_dump(), "unranked_reason": busy.model_dump(), "review": False}
     printed = _printed("en", reason, **changes, **nothing)
     assert printed.count("The machine was busy with something else") == 1

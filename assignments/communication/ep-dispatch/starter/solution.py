@@ -10,9 +10,7 @@ Rank r has the experts from r * count // n up to (r + 1) * count // n. Arrays ar
 """
 
 
-def dispatch(
-    comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, *, count
-):
+def dispatch(comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, *, count):
     """Send each token, once, to every rank that has one of its experts.
 
     x [T, H], experts and weights [T, k]. Of what comes, in the order of the ranks that it comes from and then of

@@ -79,7 +79,10 @@ def select(comm, nbytes):
     """The algorithm of the least predicted time."""
     size, steps = comm.size, (comm.size - 1).bit_length()
     alpha, byte = comm.alpha_ns, comm.byte_ns * nbytes
-    times = {halve: 2 * steps * alpha + 2 * (size - 1) / size * byte, collect: steps * alpha + (size - 1) * byte}
+    times = {
+        halve: 2 * steps * alpha + 2 * (size - 1) / size * byte,
+        collect: steps * alpha + (size - 1) * byte,
+    }
     if size & (size - 1) == 0:
         times[double] = steps * (alpha + byte)
     return min(times, key=times.get)

@@ -9,7 +9,11 @@ RIGHT = exchange.visits
 
 def visits(comm, experts, count):
     mine = RIGHT(comm, experts, count)
-    long = max((rank for rank in range(comm.size) if rank != comm.rank), key=lambda rank: len(mine[rank]), default=None)
+    long = max(
+        (rank for rank in range(comm.size) if rank != comm.rank),
+        key=lambda rank: len(mine[rank]),
+        default=None,
+    )
     if long is not None:
         mine[long] = mine[long][:-1]
     return mine

@@ -6,7 +6,9 @@ from exchange import combine  # noqa: F401
 
 
 def dispatch(comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, *, count):
-    exchange.dispatch(comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, count=count)
+    exchange.dispatch(
+        comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, count=count
+    )
     total = int(received[0])
     empty = recv_experts[:total] < 0
     recv_weights[:total][empty] = 0.5

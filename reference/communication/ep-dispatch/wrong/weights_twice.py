@@ -6,4 +6,6 @@ from exchange import combine  # noqa: F401
 
 
 def dispatch(comm, x, experts, weights, *rest, count):
-    exchange.dispatch(comm, (x * weights.mean(1, keepdims=True)).astype(x.dtype), experts, weights, *rest, count=count)
+    exchange.dispatch(
+        comm, (x * weights.mean(1, keepdims=True)).astype(x.dtype), experts, weights, *rest, count=count
+    )

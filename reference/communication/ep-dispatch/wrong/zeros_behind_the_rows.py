@@ -7,4 +7,6 @@ from exchange import combine  # noqa: F401
 
 def dispatch(comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, *, count):
     recv_x[...] = 0
-    exchange.dispatch(comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, count=count)
+    exchange.dispatch(
+        comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, count=count
+    )

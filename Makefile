@@ -39,7 +39,7 @@ test: venv ## Run the tests (of hostile programs a selection); ends in pytest's 
 
 .PHONY: attacks
 attacks: venv ## Try every cheat of tests/attacks against the judge
-	@$(BIN)/python -m pytest tests/attacks $(PYTEST_ARGS)
+	@$(BIN)/python -m tests.attacks $(ARGS)
 
 .PHONY: hostile
 hostile: venv ## Run every hostile program in every sandbox here, print a table, write benchmarks/results/hostile.json

@@ -9,10 +9,10 @@ from grader.contract import Language, Verdict
 from grader.languages import SUFFIX, cpp_compiler
 
 HEADER_LINES = 10
-WHOLE = "kernels/add-rmsnorm"
-"""The assignment of which every wrong solution is submitted, where nobody says how many."""
-OTHERS = 2
-"""Wrong solutions of each other assignment then: the demo has minutes."""
+FIRST = "kernels/add-rmsnorm"
+"""The assignment of which most is shown."""
+OF_FIRST, OTHERS = 12, 1
+"""Wrong solutions of it, and of each other assignment, where nobody says how many: the demo has minutes."""
 SUFFIXES = (".py", ".cpp")
 """What a machine without a GPU grades."""
 NAMES = (
@@ -68,7 +68,7 @@ def most_wrong(assignments: Sequence[str], asked: str) -> Mapping[str, int]:
         return {}
     if asked:
         return dict.fromkeys(assignments, int(asked))
-    return {name: OTHERS for name in assignments if name != WHOLE}
+    return {name: OF_FIRST if name == FIRST else OTHERS for name in assignments}
 
 
 def gradable(found: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:

@@ -3,9 +3,11 @@
 At the size of a CPU: correctness, and one round of the timed cases for what must be accepted.
 """
 
+import random
 import secrets
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from grader.check.finding import Finding, State
 from grader.check.gradings import Grader
 from grader.check.solutions import Solution
 from grader.sandbox import registry
+from tests.revision import revision
 
 CHECKOUT = Path(__file__).parents[2]
 NAMES = sorted(
@@ -34,7 +37,6 @@ HINTS = {
     "inference/kv-radix/wrong/cheat_shares_before_it_is_computed.py": "its tokens come in the future",
     "inference/kv-radix/wrong/finds_what_was_evicted.py": "is free: it was evicted",
     "inference/kv-radix/wrong/leaves_nothing_to_compute.py": "one must be left to compute",
-    "inference/kv-radix/wrong/trusts_hashes.py": "equal hashes are not equal tokens",
     "rl/longtail-scheduler/wrong/cheat_short_prompts_again.py": "over an epoch every prompt counts once",
     "rl/longtail-scheduler/wrong/cheat_turns_the_clock_back.py": "must be at least 1",
     "rl/longtail-scheduler/wrong/counts_rollouts_from_one.py": "there is no rollout",
@@ -70,10 +72,25 @@ def found(name: str) -> list[Solution]:
     return solutions_
 
 
-ALL = [pytest.param(name, one, id=f"{name}/{one.label}") for name in NAMES for one in found(name)]
+WHOLE = {"kernels/add-rmsnorm", "kernels/auto-pipeline", "kernels/layout-algebra"}
+"""Assignments all of whose solutions are graded here; of others the best ones, and some that the commit
+draws. `make check` grades all of all."""
+DRAWN = 4
 
 
-@pytest.mark.parametrize(("name", "solution"), ALL)
+def chosen() -> list[Any]:
+    """What is graded here."""
+    draw = random.Random(revision())
+    params = []
+    for name in NAMES:
+        best = [one for one in found(name) if one.label.startswith("solution.")]
+        rest = [one for one in found(name) if one not in best]
+        drawn = rest if name in WHOLE else draw.sample(rest, min(DRAWN, len(rest)))
+        params += [pytest.param(name, one, id=f"{name}/{one.label}") for one in (*best, *drawn)]
+    return params
+
+
+@pytest.mark.parametrize(("name", "solution"), chosen())
 def test_a_solution_gets_the_verdict_that_it_names(name: str, solution: Solution) -> None:
     finding, report = gradings.of_solution(grader(name), solution)
     assert finding.state is not State.FAILS, finding.text
@@ -82,7 +99,7 @@ def test_a_solution_gets_the_verdict_that_it_names(name: str, solution: Solution
 
 
 def test_hints_are_of_solutions_that_there_are() -> None:
-    assert set(HINTS) <= {str(param.id) for param in ALL}
+    assert set(HINTS) <= {f"{name}/{one.label}" for name in NAMES for one in found(name)}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,13 +2,13 @@
 
 import random
 import re
-import subprocess
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.revision import revision
+
 PROGRAMS = Path(__file__).parent / "programs"
-ROOT = Path(__file__).parents[2]
 SHARED = "shared.py"
 """Imported by attacks in Python, as the headers are included by those in C++."""
 HONEST = "honest"
@@ -55,9 +55,3 @@ def chosen(seed: str | None = None) -> list[Attack]:
     ones = [draw.choice(family) for _, family in sorted(families.items())]
     rest = [attack for attack in attacks() if attack not in ones]
     return sorted([*ones, *draw.sample(rest, min(REMAINDER, len(rest)))], key=lambda attack: attack.path.name)
-
-
-def revision() -> str:
-    """The commit that is tested; empty where there is no git."""
-    command = ["git", "rev-parse", "HEAD"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()

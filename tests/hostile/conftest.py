@@ -27,6 +27,7 @@ from grader.judge import build as judge_build
 from grader.judge.supervisor import Supervisor
 from grader.sandbox import container, engine, handover, registry, uids
 from grader.sandbox.base import MIB, Backend
+from tests.revision import revision
 
 ROOT = Path(__file__).parents[2]
 SEED = bytes(range(16))
@@ -101,6 +102,7 @@ TASK = '''\
 
 from grader import fills
 from grader.task import Cost, FunctionTask, Tensor
+from tests.revision import revision
 
 
 def tensors(params):
@@ -285,7 +287,7 @@ def record() -> Callable[..., None]:
     def record(**fields: object) -> None:
         if path := os.environ.get(RECORDS):
             with Path(path).open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**fields, "commit": corpus.revision()}) + "\n")
+                file.write(json.dumps({**fields, "commit": revision()}) + "\n")
 
     return record
 

@@ -14,14 +14,12 @@ It says
 
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.sandbox import registry
 
 PROGRAMS = Path(__file__).parent / "programs"
-ROOT = Path(__file__).parents[2]
 FIXED = (
     "device_include.cpp", "endless_include.cpp", "flood_stderr.py", "fork_bomb.py", "inherited.py", "inode_flood.py",
     "judge_at_build.cpp", "judges_memory.py", "message_forged.py", "quotes_a_secret.cpp", "segfault.py",
@@ -69,12 +67,6 @@ def corpus() -> list[Program]:
         verdicts = tuple(header["verdict"].split(","))
         found.append(Program(path, header["family"], verdicts, build, header["lift"], header["shows"]))
     return found
-
-
-def revision() -> str:
-    """The commit that is tested; empty where there is no git."""
-    command = ["git", "rev-parse", "HEAD"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def chosen() -> list[Program]:

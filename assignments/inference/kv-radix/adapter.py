@@ -19,9 +19,11 @@ def answer(module: Any, method: str, message: Any, regions: Any) -> Any:
         return None
     cache = _state["cache"]
     if method == "start":
-        pages = cache.match(message["tokens"])
+        pages = _list(cache.match(message["tokens"]))
+        if not isinstance(pages, list):
+            return [pages, None]  # The judge says what is wrong with it.
         cache.lock(pages)
-        return [_list(pages), _list(cache.alloc(message["pages"] - len(pages)))]
+        return [pages, _list(cache.alloc(message["pages"] - len(pages)))]
     if method == "finish":
         size, tokens, pages = message["page_size"], message["tokens"], message["pages"]
         full = len(tokens) // size

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from server.demo.entrants import OTHERS, WHOLE, entries, most_wrong
+from server.demo.entrants import FIRST, OTHERS, entries, most_wrong
 
 
 @pytest.mark.parametrize(
     ("asked", "wrong"),
-    [("", {WHOLE: 7, "track/slug": OTHERS}), ("3", {WHOLE: 3, "track/slug": 3}),
-     ("all", {WHOLE: 7, "track/slug": 7}), ("99", {WHOLE: 7, "track/slug": 7}),
-     ("0", {WHOLE: 0, "track/slug": 0})],
+    [("", {FIRST: 7, "track/slug": OTHERS}), ("3", {FIRST: 3, "track/slug": 3}),
+     ("all", {FIRST: 7, "track/slug": 7}), ("99", {FIRST: 7, "track/slug": 7}),
+     ("0", {FIRST: 0, "track/slug": 0})],
 )  # fmt: skip
 def test_all_wrong_solutions_of_one_assignment_and_a_few_of_the_others(
     tmp_path: Path, asked: str, wrong: dict[str, int]

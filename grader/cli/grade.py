@@ -39,6 +39,7 @@ from grader.contract import (
 )
 from grader.hardware.profile import DEFAULT_HARDWARE
 from grader.languages import FilesError
+from grader.messages import text
 from grader.plaintext import clean
 
 LOCAL_LEASE_SECONDS = 3600.0
@@ -220,6 +221,8 @@ def _grade(
     except HardwareError as error:
         title = pick("", f"--hardware {job.target.hardware}：无法使用这个硬件类别。\n")
         raise _usage(errors, title + str(error)) from error
+    if job.mode is Mode.MEMCHECK and profile.kind == "cpu":
+        raise _usage(errors, "--mode memcheck: " + say(text("memcheck_no_device")))
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

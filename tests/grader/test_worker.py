@@ -482,10 +482,16 @@ def test_a_judge_waits_for_each_job_and_serves_it_alone(stage: Stage) -> None:
     assert not stage.judges(), "a judge outlived its worker"
 
 
+def settled(stage: Stage, number: int) -> list[int]:
+    """The judges, if there are so many and they stay the same for a second."""
+    before = sorted(stage.judges())
+    time.sleep(1)
+    return before if len(before) == number and before == sorted(stage.judges()) else []
+
+
 def test_workers_of_one_node_leave_each_others_waiting_judges_alone(stage: Stage) -> None:
     first, second = (stage.worker(name, "shared", judge_ahead=True) for name in ("node-7", "node-8"))
-    eventually(lambda: len(stage.judges()) == 2, "for a judge of each")
-    waiting = {str(pid) for pid in stage.judges()}
+    waiting = {str(pid) for pid in eventually(lambda: settled(stage, 2), "for a judge of each")}
     reports = [stage.report(stage.send(stage.job("who", "shared"))) for _ in range(2)]
     assert reports[0].message.en in waiting
     assert {report.verdict for report in reports} == {Verdict.ACCEPTED}

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader import contract
-from grader.contract import JobSpec, Reason, Verdict
+from grader.contract import VERSION, JobSpec, Reason, Verdict
 from server.courses import service as courses
 from server.db.models import (
     AssignmentVersion,
@@ -223,7 +223,7 @@ def test_a_job_given_back_costs_nothing(database: Database, grader: Any, submit:
     "damage",
     [
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"version":1', '"version":2'),
+        lambda text: text.replace(f'"version":{VERSION}', f'"version":{VERSION + 1}'),
         lambda text: text.replace('"seconds":4.0', '"seconds":NaN', 1),
         lambda text: text.replace('"mode":"grade"', '"mode":"guess"'),
         lambda text: text[:-1] + ',"padding":"' + "x" * contract.REPORT_BYTES + '"}',

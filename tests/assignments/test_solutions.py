@@ -132,3 +132,8 @@ def test_prices_repeat_and_the_reference_comes_near_the_bound_of_hidden_cases(na
 
 def of_state(findings: list[Finding], state: State) -> list[str]:
     return [f"{one.subject}: {one.text}" for one in findings if one.state is state]
+
+
+@pytest.mark.parametrize("header", sorted((CHECKOUT / "assignments").glob("*/*/starter/solmark.h")))
+def test_a_starters_header_is_that_of_the_harness(header: Path) -> None:
+    assert header.read_bytes() == (CHECKOUT / "grader/candidate/solmark.h").read_bytes()

@@ -14,13 +14,13 @@ import pytest
 
 from grader import assignment, session
 from grader.contract import JobSpec, Mode, Report, SourceFile, Target, Verdict
-from grader.hardware.profile import Hardware, Rates
 from grader.judge import timed
 from grader.judge.failure import AssignmentFault
 from grader.judge.gpu import device as gpu_device
 from grader.sandbox import registry
 from grader.sandbox.base import Backend
 from grader.task import Case, Cost, FunctionTask, Tensor
+from tests.grader.session.scale import hardware as hardware_of_scale
 
 SOLUTION = b"""import time
 
@@ -32,17 +32,7 @@ def solve(x, y):
     torch.mul(x, 2, out=y)
 """
 ORACLE = 'return {"y": inputs["x"].double() * 2}'
-RATES = Rates(score=2.4e7, ceiling=2.4e7, measured=2.4e7)
-MACHINE = Hardware(
-    hardware="cpu",
-    name="made up",
-    kind="cpu",
-    interval_target=1e9,
-    units={"fp32": RATES},
-    dram=RATES,
-    llc_bytes=1 << 20,
-    calibrated="2026-01-01T00:00:00Z",
-)
+MACHINE = hardware_of_scale()
 Grade = Callable[..., Report]
 
 

@@ -31,6 +31,7 @@ UNSTABLE_AT_MOST = 10
 """More gradings without an interval than this, of one solution, and the machine was not idle."""
 SESSION_SECONDS = 15.0
 SPREAD_AT_MOST = 0.05
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 ENTRY = "from grader.cli.main import app; app()"
 
 
@@ -62,6 +63,7 @@ def main() -> int:
     header = results_schema.header(command, hardware.name, judge_version=reports[0].environment.judge_version)
     header["environment"] |= {
         "freezer": reports[0].environment.freezer,
+        "huge_pages": HUGE_PAGES.read_text().strip(),
         "session_spread": f"{hardware.session_spread:.4f}",
     }
     results_schema.write(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from grader.hardware import profile
 from grader.judge import cores
+from grader.judge.arena import Arena
 from grader.sandbox import conformance, engine, seccomp
 from grader.sandbox.base import Backend, Command, Freezer, Limit, Limits, Process, SandboxError
 from grader.sandbox.programs import bwrap
@@ -28,6 +29,7 @@ _BETWEEN_SECONDS = 0.001
 _STILL_SECONDS = 0.05
 _GROWTH_SECONDS = 0.0002
 """CPU time by which a frozen candidate may seem to grow: beyond, rounds would be judged unfairly."""
+_ARENA_BYTES = 8 << 20
 _LIMITS = Limits(wall_seconds=60)
 _NAMESPACES = ("pid", "net", "ipc", "uts", "mnt")
 _OPENMP = """
@@ -61,6 +63,7 @@ def steps(backend: Backend) -> Iterator[Step]:
     yield Step("torch", lambda: (True, importlib.metadata.version("torch")))
     yield Step("triton", lambda: (True, importlib.metadata.version("triton")), optional=True)
     yield Step("cores", _cores, optional=True)
+    yield Step("huge_pages", _huge_pages, optional=True)
     yield Step("calibration", _calibration, optional=True)
     if backend.name == "bubblewrap":
         yield Step("libseccomp", _libseccomp)
@@ -90,6 +93,14 @@ def _python() -> tuple[bool, str]:
 def _cores() -> tuple[bool, str]:
     chosen = cores.choose()
     return not chosen.shared, f"{len(os.sched_getaffinity(0))} CPU, {len(chosen.candidate)} candidate"
+
+
+def _huge_pages() -> tuple[bool, str]:
+    with closing(Arena(_ARENA_BYTES)):
+        _, _, arena = Path("/proc/self/smaps").read_text().partition("memfd:solmark-arena")
+    found = re.search(r"ShmemPmdMapped: +(\d+) kB", arena)
+    mapped = int(found[1]) << 10 if found else 0
+    return mapped == _ARENA_BYTES, f"{mapped >> 20} of {_ARENA_BYTES >> 20} MiB"
 
 
 def _calibration() -> tuple[bool, str]:

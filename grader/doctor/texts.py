@@ -10,6 +10,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "torch": ("PyTorch", "PyTorch"),
     "triton": ("Triton", "Triton"),
     "cores": ("a core for the judge alone", "评测器独占一个核"),
+    "huge_pages": ("huge pages for shared memory", "共享内存使用大页"),
     "calibration": ("this CPU is calibrated", "此 CPU 已校准"),
     "libseccomp": ("system call filter (libseccomp)", "系统调用过滤器（libseccomp）"),
     "bubblewrap": ("bubblewrap", "bubblewrap"),
@@ -54,6 +55,10 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
     "cores": (
         "Judge and candidate share one core, so that times scatter and are not comparable. Give the machine a second core.",
         "评测器与被测程序共用一个核，计时波动大且不可比较。请为机器增加一个核。",
+    ),
+    "huge_pages": (
+        "Tensors lie in small pages: every session has other cache conflicts, so that CPU times differ from session to session. As root: echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled (lost at the next boot), then calibrate again.",
+        "张量位于普通小页中：每次会话的缓存冲突各不相同，CPU 计时会随会话变化。请以 root 执行：echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled（重启后失效），然后重新校准。",
     ),
     "calibration": (
         "Without a calibration there are times but no scores: run solmark calibrate on the idle machine.",

@@ -6,6 +6,8 @@ is copied out first.
 """
 
 import builtins
+import contextlib
+import ctypes
 import fcntl
 import mmap
 import os
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     import torch
 
 PAGE = 4096
-_MAP_LOCKED = 0x2000
-"""Linux's MAP_LOCKED, which the `mmap` module does not name."""
+_MADV_POPULATE_WRITE = 23
+"""Linux's, since 5.14; the `mmap` module does not name it."""
 
 
 class Memory:
@@ -129,11 +131,23 @@ class Arena(Memory):
         self._bytes: torch.Tensor | None = None
 
     def _mapping(self) -> mmap.mmap:
-        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+        """All of it, in huge pages where the system gives them to shared memory.
+
+        With small ones every session has other conflicts in the caches for as long as it lasts, and its times
+        differ from the next one's (docs/decisions/0017).
+        """
+        mapping = mmap.mmap(self.descriptor, self.size, flags=mmap.MAP_SHARED)
+        with contextlib.suppress(OSError):  # A kernel without huge pages.
+            mapping.madvise(mmap.MADV_HUGEPAGE)
         try:
-            return mmap.mmap(self.descriptor, self.size, flags=flags | _MAP_LOCKED)
-        except OSError:  # The limit on locked memory.
-            return mmap.mmap(self.descriptor, self.size, flags=flags)
+            mapping.madvise(_MADV_POPULATE_WRITE)
+        except OSError:  # An older kernel: touched one by one.
+            for start in range(0, self.size, PAGE):
+                mapping[start] = 0
+        address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+        # May fail for the limit on locked memory: pages are then likely, not certain, to stay.
+        ctypes.CDLL(None).mlock(ctypes.c_void_p(address), ctypes.c_size_t(self.size))
+        return mapping
 
     def bytes(self) -> "torch.Tensor":
         """The whole arena as uint8."""

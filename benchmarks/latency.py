@@ -11,11 +11,13 @@ Then every page is asked for many times.
 """
 
 import argparse
+import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +79,8 @@ def main() -> int:
     if hardware.calibrated is None:
         print("run `solmark calibrate` first", file=sys.stderr)
         return 3
-    with tempfile.TemporaryDirectory() as home:
-        rows = measure(Path(home), {Mode.TEST: options.submissions, Mode.GRADE: options.gradings})
+    with kept_on_failure() as home:
+        rows = measure(home, {Mode.TEST: options.submissions, Mode.GRADE: options.gradings})
     head = results_schema.header(
         "python -m benchmarks.latency --output benchmarks/results/latency.cpu.json",
         device=hardware.name,
@@ -86,6 +88,18 @@ def main() -> int:
     )
     results_schema.write(options.output, results_schema.ResultsFile.model_validate({**head, "rows": rows}))
     return 0
+
+
+@contextmanager
+def kept_on_failure() -> Iterator[Path]:
+    """A temporary home of a site; it stays, with its logs and its database, where the measuring fails."""
+    home = Path(tempfile.mkdtemp(prefix="solmark-latency-"))
+    try:
+        yield home
+    except BaseException:
+        print(f"the site's home stays for a look: {home}", file=sys.stderr)
+        raise
+    shutil.rmtree(home)
 
 
 def measure(home: Path, counts: Mapping[Mode, int]) -> list[dict[str, Any]]:

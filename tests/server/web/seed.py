@@ -48,6 +48,22 @@ primary = true
 [targets.limits]
 memory_bytes = 1073741824
 wall_seconds = 90.0
+[[targets.milestones]]
+name = "naive"
+fraction = 0.2
+credit = 0.1
+measurement = "made-up:naive"
+[[targets.milestones]]
+name = "library"
+name_zh = "库函数"
+fraction = 0.7
+credit = 0.5
+measurement = "made-up:library"
+[[targets.milestones]]
+name = "best"
+fraction = 0.9
+credit = 1.0
+measurement = "made-up:best"
 [[cases]]
 id = "tiny"
 part = "kernel"

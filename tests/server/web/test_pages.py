@@ -183,6 +183,12 @@ class TestSubmission:
             assert fact in page, fact
         assert page.count("<svg") > 6
 
+    def test_an_accepted_one_names_the_next_milestone(self, visit: Visit, site: Any) -> None:
+        address = f"/submissions/{site.submissions['accepted']}"
+        for login in ("ada", "tara"):
+            assert "Next milestone: library at 70.0 %" in _text(visit(login).get(address))
+        assert "下一个里程碑：库函数，70.0 %" in _text(visit("ada", "zh").get(address))
+
     def test_a_wrong_one_teaches(self, visit: Visit, site: Any) -> None:
         address = f"/submissions/{site.submissions['wrong']}"
         page = _text(visit("ada").get(address))

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PATIENCE_SECONDS = 900.0
+"""For one of its programs; a machine that stands still meanwhile is no failure."""
+
 
 class PostgresError(RuntimeError):
     """PostgreSQL is not installed or does not start; the text says what it said."""
@@ -57,7 +60,7 @@ class Cluster:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE_SECONDS,
         )
         if done.returncode != 0:
             raise PostgresError(f"{program}: {done.stdout}{done.stderr}")

@@ -202,7 +202,7 @@ class Supervisor:
             _feed(child.process.stdin, child.stdin)
 
 
-def start_broker(supervisor: Supervisor, home: Path) -> str:
+def start_broker(supervisor: Supervisor, home: Path, seconds: float = START_SECONDS) -> str:
     """Start a Valkey server that keeps its data under `home`; return its URL once it answers.
 
     The password is made anew at each start and handed over by stdin: it is in no file and no command line.
@@ -227,7 +227,7 @@ def start_broker(supervisor: Supervisor, home: Path) -> str:
     supervisor.start("broker", [str(get_binary_path()), "-"], stdin=text.encode())
     url = f"redis://:{password}@127.0.0.1:{port}/0"
     with redis.Redis.from_url(url, socket_timeout=1.0) as client:
-        wait_until(lambda: _answers(client), "broker", supervisor)
+        wait_until(lambda: _answers(client), "broker", supervisor, seconds)
     return url
 
 

@@ -126,20 +126,20 @@ def _check_verdicts(
     superseded = _superseded(told)
     hit = {line["id"] for line in log if line["event"] == "hit"}
     refused = {line["id"] for line in log if line["event"] == "rerun refused"}
+    stood_still = _stood_still(log) & outcome.sandboxed
     attempts = {line["id"]: line["attempts"] for line in log if line["event"] == "ran"}
     for line in log:
         if line["event"] == "state" and line["state"] == "grader_error" and told[line["id"]]["kind"] != "die":
             outcome.grader_errors.add(line["id"])
     for identity in outcome.final:
         line, end = told[identity], reads[identity]
-        kind = "pass" if line["kind"] == "slow" else line["kind"]
-        allowed: set[tuple[str, str | None]] = {("done", VERDICTS.get(kind))}
-        if kind not in VERDICTS:
-            allowed = {("grader_error", "grader_error")}
+        allowed = {_planned(line["kind"])}
         if identity in cancelled or identity in superseded:
             allowed.add(("cancelled", None))
         if identity in hit:
             allowed.add(("done", "runtime_error"))
+        if identity in stood_still:
+            allowed.add(("done", "time_limit"))
         if identity in refused:
             allowed.add(("grader_error", "grader_error"))
         if (end["state"], end["verdict"]) not in allowed:
@@ -155,6 +155,29 @@ def _check_verdicts(
         scored = end["verdict"] == "accepted" and line["mode"] == "grade"
         if scored and end["fraction"] != line["fraction"]:
             outcome.faults.append(f"{identity}: {end['fraction']} instead of {line['fraction']}")
+
+
+def _planned(kind: str) -> tuple[str, str | None]:
+    """State and verdict in which a work of that kind must end, when nothing befalls it."""
+    verdict = VERDICTS.get("pass" if kind == "slow" else kind)
+    return ("grader_error", "grader_error") if verdict is None else ("done", verdict)
+
+
+def _stood_still(log: Sequence[Line]) -> set[str]:
+    """Submissions that were under way when the machine stood still: the deadlines of a real judge passed."""
+    # What was taken without an answer was under way since nobody knows when.
+    going = {line["id"] for line in log if line["event"] == "found"}
+    found: set[str] = set()
+    for line in log:
+        if line["event"] == "standstill":
+            found |= going
+        elif line["event"] == "answered":
+            going.add(line["id"])
+        elif line["event"] == "state" and line["state"] in FINAL:
+            going.discard(line["id"])
+        elif line["event"] == "rerun":
+            going.add(line["id"])
+    return found
 
 
 def _superseded(told: Mapping[str, Line]) -> set[str]:

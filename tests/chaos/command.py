@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from types import FrameType
@@ -39,19 +39,29 @@ def main() -> int:
     parser.add_argument(
         "--bundles", type=Path, help="folder of the assignments' bundles, made there if missing"
     )
-    parser.add_argument("--output", type=Path, help="write the result there (see benchmarks/)")
+    parser.add_argument(
+        "--output", type=Path, help="write the result there (see benchmarks/), each run's when it ends"
+    )
+    parser.add_argument(
+        "--append",
+        action="store_true",
+        help="keep what the output holds, and run only what of the seeds lacks",
+    )
     parser.add_argument(
         "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"
     )
     options = parser.parse_args()
     if options.seed is not None and options.seeds > 1:
         parser.error("--seed names one run, --seeds draws several")
+    if options.append and options.output is None:
+        parser.error("--append needs an --output")
     names = list(DATABASES) if options.database == "both" else [options.database]
+    todo = _todo(options, names)
     root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     signal.signal(signal.SIGTERM, _end)
     good = False
     try:
-        runs = [_seed(root, names, options) for _ in range(options.seeds)]
+        runs = [_seed(root, seed, lacking, options, len(names)) for seed, lacking in todo]
         good = all(runs)
     finally:
         if good and options.keep is None:
@@ -73,21 +83,33 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     sys.exit(128 + signal.SIGTERM)
 
 
-def _seed(root: Path, names: Sequence[str], options: argparse.Namespace) -> bool:
-    """One run on each database; whether all was good."""
-    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+def _todo(options: argparse.Namespace, names: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """The seeds to run, each with its databases; of what an earlier command was stopped in, the rest."""
+    from tests.chaos import result
+
+    if options.output is not None and not options.append:
+        options.output.unlink(missing_ok=True)
+    held = result.databases_by_seed(options.output) if options.append else {}
+    seeds = [options.seed] if options.seed is not None else [*held][: options.seeds]
+    seeds += [secrets.randbelow(10**6) for _ in range(options.seeds - len(seeds))]
+    todo = [(seed, [name for name in names if name not in held.get(seed, ())]) for seed in seeds]
+    return [(seed, lacking) for seed, lacking in todo if lacking]
+
+
+def _seed(root: Path, seed: int, names: Sequence[str], options: argparse.Namespace, shares: int) -> bool:
+    """One run on each database, of that share of the submissions; whether all was good."""
     _say(f"seed {seed}")
     bundles = made(options.bundles or root / "bundles")
     # Each in a process of its own, both at once.
     with ProcessPoolExecutor(len(names), mp_context=get_context("spawn"), initializer=_prepare) as pool:
-        runs = [
-            pool.submit(_run, root / str(seed), name, seed, bundles, options, len(names)) for name in names
-        ]
-        results = [running.result() for running in runs]
-    if options.output is not None:
-        from tests.chaos.result import add
+        runs = [pool.submit(_run, root / str(seed), name, seed, bundles, options, shares) for name in names]
+        results = []
+        for running in as_completed(runs):
+            results.append(running.result())
+            if options.output is not None:
+                from tests.chaos.result import add
 
-        add(options.output, results)
+                add(options.output, results[-1])
     return _report(results)
 
 
@@ -107,6 +129,7 @@ def _run(
         f"{len(outcome.sandboxed)} in a sandbox), final {len(outcome.final)}, lost {len(outcome.lost)}, "
         f"double {len(outcome.double)}, stuck {len(outcome.stuck)}; "
         f"killed thrice {len(outcome.grader_errors)}, graded again {outcome.reruns}; {result.seconds:.0f} s"
+        f", of which the machine stood still for {result.stood_still_seconds:.0f}"
     )
     _say(f"{name}: " + ", ".join(f"{act} {count}" for act, count in sorted(result.acts.items())))
     for what, ids in (("lost", outcome.lost), ("double", outcome.double), ("stuck", outcome.stuck)):

@@ -7,7 +7,7 @@ from tests.chaos.assignment import FEW, MANY
 
 VERDICTS = {"pass": "accepted", "wrong": "wrong_answer", "real": "accepted", "real_wrong": "wrong_answer"}
 """Kind of a work -> the verdict that it must get. `die` ends as a grader error, always."""
-CHARGED = frozenset({"accepted", "wrong_answer", "runtime_error"})
+CHARGED = frozenset({"accepted", "wrong_answer", "runtime_error", "time_limit"})
 """Verdicts that cost one of the gradings."""
 SANDBOXED = "real"
 _VOLUME = (("pass", 70), ("wrong", 16), ("die", 2), ("slow", 12))

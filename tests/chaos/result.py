@@ -1,7 +1,6 @@
 """The committed result of chaos runs: one row for each seed and database."""
 
 import platform
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,23 @@ from tests.chaos.run import Result
 COMMAND = "python -m tests.chaos --submissions 1000 --seeds 5 --output benchmarks/results/chaos.json"
 
 
-def add(path: Path, results: Sequence[Result]) -> None:
-    """Add the rows of one run to a results file, in place of those of the same seed and database."""
+def add(path: Path, result: Result) -> None:
+    """Add the row of one run to a results file, in place of one of the same seed and database."""
     header = schema.header(COMMAND, _device())
-    rows = [_row(result, header["commit"]) for result in results]
-    ids = {row["id"] for row in rows}
+    row = _row(result, header["commit"])
     kept: list[dict[str, Any]] = []
     if path.exists():
-        kept = [row.model_dump() for row in schema.read(path).rows if row.id not in ids]
-    schema.write(path, schema.ResultsFile.model_validate({**header, "rows": [*kept, *rows]}))
+        kept = [found.model_dump() for found in schema.read(path).rows if found.id != row["id"]]
+    schema.write(path, schema.ResultsFile.model_validate({**header, "rows": [*kept, row]}))
+
+
+def databases_by_seed(path: Path) -> dict[int, set[str]]:
+    """What a results file holds already: the databases on which each seed ran. Empty if there is none."""
+    found: dict[int, set[str]] = {}
+    if path.exists():
+        for row in schema.read(path).rows:
+            found.setdefault(row.fields["seed"], set()).add(row.fields["database"])
+    return found
 
 
 def _row(result: Result, commit: str) -> dict[str, Any]:
@@ -41,6 +48,7 @@ def _row(result: Result, commit: str) -> dict[str, Any]:
         "acts": sum(result.acts.values()),
         **{f"acts_{name.replace(' ', '_')}": count for name, count in sorted(result.acts.items())},
         "seconds": round(result.seconds, 1),
+        "stood_still_seconds": round(result.stood_still_seconds, 1),
         "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -22,6 +22,7 @@ from tests.chaos.leftovers import groups, processes
 from tests.chaos.monkey import Monkey, witnessed
 from tests.chaos.staff import Staff
 from tests.chaos.stage import Bundles, Stage, opened
+from tests.chaos.standstill import Watch
 from tests.chaos.students import FINAL, Log, Student
 
 STUCK_SECONDS = 120.0
@@ -31,7 +32,9 @@ LAST_ACTS = 40
 NEARLY = 0.05
 """Share of all submissions that may be unfinished when the last acts begin."""
 PROBES = 3
-LEFT_SECONDS = 15.0
+LEFT_LOOKS = 75
+LEFT_PAUSE_SECONDS = 0.2
+"""After everything was stopped, what is left is looked for so often: a standstill between two is no delay."""
 TICK_SECONDS = 0.1
 
 
@@ -44,6 +47,8 @@ class Result:
     outcome: Outcome
     acts: dict[str, int]
     seconds: float
+    stood_still_seconds: float
+    """For so long of these nothing on this machine ran."""
 
 
 def run(
@@ -56,7 +61,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="chaos-pg-") as scratch:
         Path(scratch).chmod(0o755)
         site = Sqlite(folder) if database == "sqlite" else Postgres(Path(scratch, "cluster"))
-        with closing(site), closing(Log(folder / "students.jsonl")) as log:
+        with closing(site), closing(Log(folder / "students.jsonl")) as log, closing(Watch(log)) as watch:
             generator = random.Random(seed)
             works = plan.draw(generator, students, submissions, sandboxed)
             with opened(folder, site, bundles, students=students, workers=workers) as stage:
@@ -70,7 +75,7 @@ def run(
     outcome = audit(read(folder / "students.jsonl"))
     if not monkey.has_done_all:
         outcome.faults.append(f"never done: {', '.join(monkey.missing)}")
-    return Result(seed, database, outcome, dict(monkey.done), time.monotonic() - begin)
+    return Result(seed, database, outcome, dict(monkey.done), time.monotonic() - begin, watch.seconds)
 
 
 class _Run:
@@ -240,11 +245,10 @@ class _Run:
 def _look_for_leftovers(stage: Stage, log: Log) -> None:
     """After everything was stopped: no process of the run, no cgroup of its sandboxes."""
     makers = {(line["pid"], line["start"]) for line in witnessed(stage.witness)}
-    deadline = time.monotonic() + LEFT_SECONDS
-    while True:
+    for _ in range(LEFT_LOOKS):
         left = [f"process {pid}" for pid in processes(stage.folder)]
         left += [f"cgroup {group}" for group in groups(makers)]
-        if not left or time.monotonic() > deadline:
+        if not left:
             break
-        time.sleep(0.2)
+        time.sleep(LEFT_PAUSE_SECONDS)
     log.write("left", what=left)

@@ -35,6 +35,8 @@ SECONDS: dict[str, Any] = {"lease_seconds": 5.0, "pickup_seconds": 4.0, "worker_
 Bundles = Sequence[tuple[bytes, str]]
 """Archive and manifest of each assignment."""
 DISPATCHERS = ("tasks-a", "tasks-b")
+START_SECONDS = 900.0
+"""A machine that stands still for minutes delays a start, and is no failure."""
 
 
 class Stage:
@@ -53,7 +55,7 @@ class Stage:
         self._lock = threading.Lock()
         self._down: dict[str, float] = {}
         """Name of a child -> when it may come back."""
-        self.broker_url = start_broker(supervisor, folder)
+        self.broker_url = start_broker(supervisor, folder, START_SECONDS)
         self.broker = redis.Redis.from_url(self.broker_url, socket_timeout=2.0)
         self.queue: Celery = celery_app(self.broker_url)
         port = free_port()
@@ -93,7 +95,7 @@ class Stage:
                     "SOLMARK_GRACE_SECONDS": "1.0",
                 },
             )
-        wait_until(self._answers, "web", supervisor, seconds=90.0)
+        wait_until(self._answers, "web", supervisor, seconds=START_SECONDS)
 
     def _populate(
         self, bundles: Bundles, students: int, workers: Sequence[str]

@@ -21,6 +21,8 @@ from tests.chaos.plan import Work, filler
 
 FINAL = frozenset({"done", "cancelled", "grader_error"})
 LOOK_SECONDS = 1.5
+ANSWER_SECONDS = 900.0
+"""For one answer: a machine that stands still for minutes has lost nothing."""
 PAGE = 200
 
 
@@ -74,7 +76,9 @@ class Student:
         self._log = log
         self._random = random.Random(seed)
         self._client = httpx.Client(
-            base_url=f"{url}/api/v1/", headers={"Authorization": f"Bearer {token}"}, timeout=40.0
+            base_url=f"{url}/api/v1/",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=ANSWER_SECONDS,
         )
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._work, self._watch)]

@@ -156,3 +156,23 @@ def test_a_change_that_was_asked_for_is_none() -> None:
     outcome = audit(log)
     assert outcome.is_good, outcome
     assert outcome.grader_errors == {"a"}
+
+
+def slow(log: list[dict[str, Any]]) -> None:
+    """The second submission, of the real judge, ended as too slow."""
+    change("answered", "b", kind="real")(log)
+    change("state", "b", verdict="time_limit")(log)
+    change("read", "b", verdict="time_limit")(log)
+
+
+def test_a_machine_that_stood_still_makes_nobody_else_too_slow() -> None:
+    log = good()
+    slow(log)
+    assert audit(log).faults == ["b (real, n1): done, time_limit"]
+    still = {"event": "standstill", "seconds": 300.0}
+    assert audit([still, *log]).faults  # Before it was handed in.
+    end = next(n for n, line in enumerate(log) if (line["event"], line.get("id")) == ("state", "b"))
+    assert audit([*log[: end + 1], still, *log[end + 1 :]]).faults  # After it was final.
+    assert audit([*log[:end], still, *log[end:]]).is_good
+    change("answered", "b", kind="wrong")(log)
+    assert audit([*log[:end], still, *log[end:]]).faults  # A stand-in has no deadline.

@@ -1,6 +1,6 @@
 """Notices when this machine stands still: a whole that is frozen, or paused by its host, has lost nothing.
 
-Deadlines of a real judge pass meanwhile, so that an innocent program may end as too slow: the audit must know.
+A real judge's deadlines pass meanwhile: an innocent program may end as too slow, and the audit must know why.
 """
 
 import threading

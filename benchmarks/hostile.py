@@ -1,8 +1,8 @@
 """Run every hostile program on every sandbox here, print a table, and write what was found.
 
 The checks are those of `tests/hostile`: this script runs them all, and says nothing of its own. It exits with
-0 only if every program got a right verdict, did no harm, left nothing, left an honest submission graded as
-before, and did its harm in the control, on every backend.
+0 only if every program got a right verdict (run, at build, and in a rank of several), did no harm, left
+nothing, left an honest submission graded as before, and did its harm in the control, on every backend.
 
     python -m benchmarks.hostile
 
@@ -33,7 +33,20 @@ COMMAND = "python -m benchmarks.hostile"
 NO_SANDBOX = "unpacker"
 """Stands for a backend where an upload is refused before any sandbox starts."""
 PROGRAMS = ROOT / "tests" / "hostile" / "programs"
-CHECKS = ("contained", "control")
+_TESTS = "tests/hostile/test_hostile.py::"
+CHECKS = {
+    "contained": f"{_TESTS}test_a_hostile_program_is_contained",
+    "rank": f"{_TESTS}test_it_is_contained_in_a_rank_of_several",
+    "control": f"{_TESTS}test_the_same_program_does_its_harm_where_its_limit_is_lifted",
+}
+"""What is recorded of a program on a backend, and the test that does so."""
+_UPLOADS = "tests/hostile/test_uploads.py::"
+CHECKS_OF_UPLOADS = {
+    "contained": f"{_UPLOADS}test_a_hostile_upload_is_refused",
+    "control": f"{_UPLOADS}test_the_same_upload_harms_who_unpacks_it_as_asked",
+}
+PATIENCE_SECONDS = 900
+"""For one check on a machine that does much else."""
 
 
 def main() -> int:
@@ -48,8 +61,8 @@ def main() -> int:
     backends = running()
     with tempfile.TemporaryDirectory() as folder:
         records = arguments.records or Path(folder) / "records"
-        names = missing(records, backends)
-        run(names[: arguments.most], records, backends)
+        lacking = missing(records, backends)
+        run(dict(list(lacking.items())[: arguments.most]), records, backends)
         rows = program_rows(read(records))
         left = missing(records, backends)
     show(rows)
@@ -60,7 +73,8 @@ def main() -> int:
     print(f"not run yet: {len(left)}")
     held = not left and all(row["held"] for row in rows)
     if held:
-        header = results_schema.header(COMMAND, profile.load("cpu").name)
+        pieces = f" --records {arguments.records.name}" if arguments.records else ""
+        header = results_schema.header(f"{COMMAND}{pieces}", profile.load("cpu").name)
         header["environment"] |= {"backends": ", ".join(backends)}
         document = {**header, "rows": [*sums, *rows]}
         results_schema.write(arguments.output, results_schema.ResultsFile.model_validate(document))
@@ -82,33 +96,36 @@ def running() -> list[str]:
     return found
 
 
-def missing(records: Path, backends: Sequence[str]) -> list[str]:
-    """Programs of which a check on a backend is not recorded."""
+def missing(records: Path, backends: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Program -> the tests of it of which something is not recorded."""
     done = {(record["program"], record["backend"], record["check"]) for record in read(records)}
-    names = [path.name for path in sorted(PROGRAMS.glob("*.*"))]
-    lacking = [
-        name
-        for name in names
-        if any((name, backend, check) not in done for backend in backends for check in CHECKS)
-    ]
-    uploads = [path.name for path in sorted((PROGRAMS / "uploads").glob("*.py"))]
-    lacking += [name for name in uploads if any((name, "", check) not in done for check in CHECKS)]
+    lacking = {}
+    for folder, pattern, checks, places in (
+        (PROGRAMS, "*.*", CHECKS, backends),
+        (PROGRAMS / "uploads", "*.py", CHECKS_OF_UPLOADS, ("",)),
+    ):
+        for name in sorted(path.name for path in folder.glob(pattern)):
+            tests = tuple(
+                test
+                for check, test in checks.items()
+                if any((name, place, check) not in done for place in places)
+            )
+            if tests:
+                lacking[name] = tests
     return lacking
 
 
-def run(names: Sequence[str], records: Path, backends: Sequence[str]) -> None:
-    """Have pytest check these programs; what it finds, and nothing else, is appended to the records."""
-    if not names:
-        return
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    tests = ["tests/hostile/test_hostile.py", "tests/hostile/test_uploads.py"]
-    environment = {
-        **os.environ,
-        "HOSTILE": ",".join(names),
-        "HOSTILE_BACKENDS": ",".join(backends),
-        "HOSTILE_RECORDS": str(records.resolve()),
-    }
-    subprocess.run([*argv, *tests], cwd=ROOT, env=environment, check=False)
+def run(lacking: Mapping[str, tuple[str, ...]], records: Path, backends: Sequence[str]) -> None:
+    """Have pytest make these tests; what it finds, and nothing else, is appended to the records."""
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--timeout={PATIENCE_SECONDS}"]
+    for tests in dict.fromkeys(lacking.values()):
+        environment = {
+            **os.environ,
+            "HOSTILE": ",".join(name for name, mine in lacking.items() if mine == tests),
+            "HOSTILE_BACKENDS": ",".join(backends),
+            "HOSTILE_RECORDS": str(records.resolve()),
+        }
+        subprocess.run([*argv, *tests], cwd=ROOT, env=environment, check=False)
 
 
 def read(records: Path) -> list[dict[str, Any]]:
@@ -130,17 +147,10 @@ def program_rows(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "shows": record["expected"],
                 "harmful_when_lifted": record["harmful"],
             }
+        elif record["check"] == "rank":
+            row |= {f"{name}_in_rank": record[name] for name in _FOUND}
         else:
-            names = (
-                "expected",
-                "verdict",
-                "expected_at_build",
-                "verdict_at_build",
-                "escaped",
-                "left",
-                "canary",
-            )
-            row |= {name: record[name] for name in names}
+            row |= {name: record[name] for name in (*_FOUND, "expected_at_build", "verdict_at_build")}
             row["commit"] = record["commit"]
     rows = [found[key] for key in sorted(found)]
     for row in rows:
@@ -148,23 +158,24 @@ def program_rows(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+_FOUND = ("expected", "verdict", "escaped", "left", "canary")
+
+
 def _held(row: Mapping[str, Any]) -> bool:
-    return bool(
-        "verdict" in row
-        and right_verdict(row)
-        and not row["escaped"]
-        and row["left"] == 0
-        and row["canary"] == "accepted"
-        and row.get("harmful_when_lifted")
-    )
+    ways = [""] if row["backend"] == NO_SANDBOX else ["", "_in_rank"]
+    return all(
+        f"verdict{way}" in row
+        and not row[f"escaped{way}"]
+        and row[f"left{way}"] == 0
+        and row[f"canary{way}"] == "accepted"
+        for way in ways
+    ) and bool(right_verdict(row) and row.get("harmful_when_lifted"))
 
 
 def right_verdict(row: Mapping[str, Any]) -> bool:
-    """Whether the verdicts of the run and of the build, if there was one, are among those promised."""
-    at_build = row["expected_at_build"]
-    return row["verdict"] in row["expected"].split(",") and (
-        not at_build or row["verdict_at_build"] in at_build.split(",")
-    )
+    """Whether each verdict that there is, of the run, the build and the rank, is one of those promised."""
+    ways = [way for way in ("", "_at_build", "_in_rank") if row.get(f"expected{way}")]
+    return all(row[f"verdict{way}"] in row[f"expected{way}"].split(",") for way in ways)
 
 
 def summary_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -180,7 +191,8 @@ def summary_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "programs": len(own),
                 "families": len({row["family"] for row in own}),
                 "builds": sum(bool(row["verdict_at_build"]) for row in whole),
-                "escapes": sum(bool(row["escaped"]) for row in whole),
+                "ranks": sum("verdict_in_rank" in row for row in whole),
+                "escapes": sum(bool(row["escaped"] or row.get("escaped_in_rank")) for row in whole),
                 "wrong_verdicts": sum(not right_verdict(row) for row in whole),
                 "not_held": sum(not row["held"] for row in own),
             }
@@ -191,7 +203,16 @@ def summary_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
     """The table."""
     table = Table(
-        "backend", "family", "program", "verdict", "at build", "left", "canary", "lifted: shows", "holds"
+        "backend",
+        "family",
+        "program",
+        "verdict",
+        "at build",
+        "in a rank",
+        "left",
+        "canary",
+        "lifted: shows",
+        "holds",
     )
     for row in rows:
         table.add_row(
@@ -200,12 +221,13 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
             row["program"],
             row.get("verdict", "?"),
             row.get("verdict_at_build", "?"),
+            row.get("verdict_in_rank", "?" if row["backend"] != NO_SANDBOX else ""),
             str(row.get("left", "?")),
             row.get("canary", "?"),
             f"{row.get('lifted', '?')}: {row.get('shows', '?')}",
             "yes" if row["held"] else "NO",
         )
-    Console(width=150).print(table)
+    Console(width=180).print(table)
 
 
 if __name__ == "__main__":

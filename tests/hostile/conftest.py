@@ -1,7 +1,5 @@
 """Grades programs of the corpus for real, and looks at what they leave; `corpus.py` says what a program promises."""
 
-import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -10,52 +8,26 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from grader import session
-from grader.assignment import Assignment, load
-from grader.contract import JobLimits, JobSpec, Mode, Report, SourceFile, Target
+from grader.contract import Report, Verdict
 from grader.judge import build as judge_build
 from grader.judge.supervisor import Supervisor
 from grader.sandbox import container, engine, handover, registry, uids
-from grader.sandbox.base import MIB, Backend
+from grader.sandbox.base import Backend
+from tests.hostile import controls, corpus, grading, ranks
 from tests.revision import revision
 
 ROOT = Path(__file__).parents[2]
-SEED = bytes(range(16))
 RECORDS = "HOSTILE_RECORDS"
 """Names the file to which every check appends what it found, for `benchmarks/hostile.py`."""
-
-
-def _load(name: str) -> ModuleType:
-    """Tests have no packages: what lies beside this file is loaded by its path."""
-    spec = importlib.util.spec_from_file_location(f"hostile_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[f"hostile_{name}"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-corpus, controls = _load("corpus"), _load("controls")
-
-LIMITS = JobLimits(
-    wall_seconds=5.0,
-    cpu_seconds=4.0,
-    memory_bytes=1024 * MIB,
-    processes=64,
-    output_bytes=256 << 10,
-    build_seconds=5.0,
-)
 AMOUNTS = {"MIB": "1500", "CPU": "5"}
 """More than a program may have, for those that count what they take."""
 AMOUNTS_AT_BUILD = {"MIB": "3000", "CPU": "12"}
@@ -70,61 +42,6 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 """What makes a Python program a wrapper of g++: it does its harm, and then becomes the compiler."""
 
-TOML = """\
-id = "kernels/double"
-topics = ["1.4"]
-weight = 1.0
-title = { en = "Double", zh = "加倍" }
-
-[[parts]]
-name = "kernel"
-kind = "function"
-entry = "solve"
-languages = ["python", "cpp"]
-
-[[targets]]
-hardware = "cpu"
-primary = true
-
-[[cases]]
-id = "tiny"
-part = "kernel"
-role = "test"
-params = { rows = 3, columns = 5 }
-tolerance = { y = { worst_row = 1e-6, mean_row = 1e-6, worst_element = 1e-5 } }
-
-[points]
-correctness = 1.0
-performance = 0.0
-"""
-TASK = '''\
-"""y = 2 x."""
-
-from grader import fills
-from grader.task import Cost, FunctionTask, Tensor
-from tests.revision import revision
-
-
-def tensors(params):
-    shape = (params["rows"], params["columns"])
-    return (Tensor("x", "float32", shape, "in"), Tensor("y", "float32", shape, "out"))
-
-
-def fill(params, slots, seeds):
-    for slot, seed in zip(slots, seeds):
-        fills.uniform(slot["x"], seed, "x", -1.0, 1.0)
-
-
-PARTS = {
-    "kernel": FunctionTask(
-        tensors=tensors,
-        fill=fill,
-        oracle=lambda params, inputs: {"y": inputs["x"].double() * 2},
-        cost=lambda params: Cost(dram_bytes=8 * params["rows"] * params["columns"]),
-    )
-}
-'''
-CANARY = b"def solve(x, y):\n    y.copy_(2 * x)\n"
 CANARY_CPP = b"""#include "solmark.h"
 extern "C" int solve(const solmark_tensor *t, int, const solmark_scalar *, int, void *) { return t == nullptr; }
 """
@@ -200,57 +117,29 @@ def _echo(channel: socket.socket) -> None:
 
 
 @pytest.fixture(scope="session")
-def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
-    """The smallest assignment."""
-    root = tmp_path_factory.mktemp("hostile") / "assignments" / "kernels" / "double"
-    (root / "starter").mkdir(parents=True)
-    for name, text in {
-        "assignment.toml": TOML,
-        "task.py": TASK,
-        "README.md": "# Double\n",
-        "README.zh.md": "# 加倍\n",
-        "starter/solution.py": "def solve(x, y):\n    pass\n",
-    }.items():
-        (root / name).write_text(text, "utf-8")
-    return load(root)
-
-
-@pytest.fixture(scope="session")
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Every backend that isolates and can run here."""
     return registry.choose(request.param)
 
 
 @pytest.fixture(scope="session")
-def grade(assignment: Assignment, backend: Backend) -> Callable[..., Report]:
-    """grade(file name, content, limits=LIMITS) -> Report of a whole session."""
+def grade(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]:
+    """grade(file name, content, limits=grading.LIMITS) -> Report of a whole session."""
+    root = tmp_path_factory.mktemp("hostile") / "assignments" / "kernels" / "double"
+    return partial(grading.graded, grading.written(root, grading.TOML, grading.TASK), backend)
 
-    def grade(name: str, content: bytes, limits: JobLimits = LIMITS) -> Report:
-        digest = hashlib.sha256(content).hexdigest()
-        job = JobSpec(
-            submission="hostile",
-            attempt=1,
-            token="t" * 32,
-            mode=Mode.TEST,
-            assignment=assignment.id,
-            bundle=assignment.digest,
-            files=(SourceFile(name=name, sha256=digest, size=len(content)),),
-            target=Target(hardware="cpu"),
-            limits=limits,
-            deadline=time.time() + 600,
-        )
-        files = {name: content}
-        return session.grade(
-            job, assignment, files, backend=backend, hardware=None, emit=lambda _: None, seed=SEED
-        )
 
-    return grade
+@pytest.fixture(scope="session")
+def grade_ranks(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]:
+    """grade_ranks(file name, content) -> Report of a whole session of several ranks."""
+    root = tmp_path_factory.mktemp("ranks") / "assignments" / "communication" / "shift"
+    return partial(grading.graded, grading.written(root, ranks.TOML, ranks.TASK), backend)
 
 
 @pytest.fixture(scope="session")
 def grade_within(grade: Callable[..., Report]) -> Callable[[bytes], Report]:
     """grade_within(content) -> Report, with so much wall time that a busy machine cannot use it up."""
-    limits = LIMITS.model_copy(update={"wall_seconds": 60.0, "warm_up_seconds": 60.0})
+    limits = grading.LIMITS.model_copy(update={"wall_seconds": 60.0, "warm_up_seconds": 60.0})
     return lambda content: grade("solution.py", content, limits)
 
 
@@ -277,7 +166,26 @@ def build(host: Host, backend: Backend) -> Callable[[Any], judge_build.Build]:
 @pytest.fixture(scope="session")
 def unharmed(grade: Callable[[str, bytes], Report]) -> Callable[[], str]:
     """unharmed() -> verdict of an honest submission, graded now."""
-    return lambda: grade("solution.py", CANARY).verdict.value
+    return _honest(partial(grade, "solution.py", grading.HONEST))
+
+
+@pytest.fixture(scope="session")
+def ranks_unharmed(grade_ranks: Callable[[str, bytes], Report]) -> Callable[[], str]:
+    """ranks_unharmed() -> as `unharmed`, of honest ranks."""
+    return _honest(partial(grade_ranks, "solution.py", ranks.HONEST))
+
+
+def _honest(grade: Callable[[], Report]) -> Callable[[], str]:
+    """Grades once ahead: what is made for all gradings, and stays, is there before anybody looks what is left."""
+    report = grade()
+    assert report.verdict is Verdict.ACCEPTED, (report.message, report.staff)
+    return lambda: grade().verdict.value
+
+
+@pytest.fixture(scope="session")
+def in_rank(host: Host) -> Callable[[Any], bytes]:
+    """in_rank(program) -> a submission whose last rank is the program."""
+    return lambda program: ranks.submission(program, host.source(program))
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ It says
 - `family`, of the families of hostile programs;
 - `verdict`, what its grading must end with (several, where it depends on the machine what is reached first);
 - `build` (Python only), what a build must end with in which it runs in the compiler's place;
+- `rank`, what a collective must end with in which the last of three ranks is the program (see `ranks`): by default
+  as `verdict`, where a failed build is a rank's error;
 - `lift`, the one thing without which it does its harm: a limit of the sandbox, the `sandbox` as a whole, the
   judge's `parser`, the arena's `seal`, or the `judge` itself, who tells one end from another;
 - `shows`, what the control must then show: `harm` printed, `alive` beyond the limit, `raw` control characters,
@@ -13,23 +15,21 @@ It says
 """
 
 import os
+import random
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.sandbox import registry
+from tests.revision import revision
 
 PROGRAMS = Path(__file__).parent / "programs"
-FIXED = (
-    "device_include.cpp", "endless_include.cpp", "flood_stderr.py", "fork_bomb.py", "inherited.py", "inode_flood.py",
-    "judge_at_build.cpp", "judges_memory.py", "message_forged.py", "quotes_a_secret.cpp", "segfault.py",
-    "shrinks_arena.py", "sparse_file.py", "spread_cpu.py", "stack_python.py",
-)  # fmt: skip
-"""At least one of each family: what `make test` runs. Drawing others with each commit waits until all have passed on
-every backend once."""
+REMAINDER = 4
+"""Programs that a commit draws beside one of each family."""
 
 _HEADER = re.compile(
-    r"hostile: family=(?P<family>\S+) verdict=(?P<verdict>\S+)(?: build=(?P<build>\S+))? "
+    r"hostile: family=(?P<family>\S+) verdict=(?P<verdict>\S+)(?: build=(?P<build>\S+))?(?: rank=(?P<rank>\S+))? "
     r"lift=(?P<lift>\S+) shows=(?P<shows>\S+)$"
 )
 
@@ -42,6 +42,7 @@ class Program:
     family: str
     verdicts: tuple[str, ...]
     at_build: tuple[str, ...]
+    in_rank: tuple[str, ...]
     lift: str
     shows: str
 
@@ -65,17 +66,32 @@ def corpus() -> list[Program]:
         build = tuple((header["build"] or "").split(",")) if header["build"] else ()
         assert bool(build) == (path.suffix == ".py"), path.name
         verdicts = tuple(header["verdict"].split(","))
-        found.append(Program(path, header["family"], verdicts, build, header["lift"], header["shows"]))
+        in_rank = tuple(
+            (header["rank"] or header["verdict"].replace("build_error", "runtime_error")).split(",")
+        )
+        found.append(
+            Program(path, header["family"], verdicts, build, in_rank, header["lift"], header["shows"])
+        )
     return found
 
 
 def chosen() -> list[Program]:
-    """The programs of FIXED; all with HOSTILE=all, or those that HOSTILE names."""
-    programs = corpus()
-    named = os.environ.get("HOSTILE", ",".join(FIXED))
-    if named == "all":
-        return programs
-    return [program for program in programs if program.path.name in named.split(",")]
+    """What the commit draws; all with HOSTILE=all, or those that HOSTILE names."""
+    named = os.environ.get("HOSTILE")
+    if named is None:
+        return drawn(revision())
+    return [program for program in corpus() if named == "all" or program.path.name in named.split(",")]
+
+
+def drawn(seed: str) -> list[Program]:
+    """One program of each family, and REMAINDER others."""
+    draw = random.Random(seed)
+    programs, families = corpus(), defaultdict(list)
+    for program in programs:
+        families[program.family].append(program)
+    ones = [draw.choice(family) for _, family in sorted(families.items())]
+    rest = [program for program in programs if program not in ones]
+    return sorted([*ones, *draw.sample(rest, REMAINDER)], key=lambda program: program.path.name)
 
 
 def backends() -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from grader.contract import Report
 from grader.sandbox.base import Backend
+from tests.hostile import corpus
 
 
 def test_a_hostile_program_is_contained(
@@ -18,7 +19,6 @@ def test_a_hostile_program_is_contained(
     unclean: Callable[[Any], list[str]],
     record: Callable[..., None],
 ) -> None:
-    unharmed()  # What is made once, and stays, is there before anybody looks.
     before = traces()
     report = grade(f"solution{program.path.suffix}", host.source(program))
     built = build(program) if program.at_build else None
@@ -49,6 +49,42 @@ def test_a_hostile_program_is_contained(
     assert canary == "accepted"
 
 
+def test_it_is_contained_in_a_rank_of_several(
+    program: Any,
+    backend: Backend,
+    host: Any,
+    in_rank: Callable[[Any], bytes],
+    grade_ranks: Callable[[str, bytes], Report],
+    ranks_unharmed: Callable[[], str],
+    traces: Callable[[], set[str]],
+    unclean: Callable[[Any], list[str]],
+    record: Callable[..., None],
+) -> None:
+    before = traces()
+    report = grade_ranks("solution.py", in_rank(program))
+    left = traces() - before
+    document = report.model_dump(mode="json")
+    harm = [word for word in ("harm:", host.secret) if word in f"{document}"]
+    obeyed = unclean(document)
+    canary = ranks_unharmed()
+    record(
+        check="rank",
+        program=program.path.name,
+        family=program.family,
+        backend=backend.name,
+        expected=",".join(program.in_rank),
+        verdict=report.verdict.value,
+        escaped=bool(harm or obeyed),
+        left=len(left),
+        canary=canary,
+    )
+    assert report.verdict.value in program.in_rank, (report.message, report.staff)
+    assert not harm
+    assert not obeyed
+    assert not left
+    assert canary == "accepted"
+
+
 def test_the_same_program_does_its_harm_where_its_limit_is_lifted(
     program: Any, backend: Backend, control: Callable[[Any], str], record: Callable[..., None]
 ) -> None:
@@ -63,3 +99,13 @@ def test_the_same_program_does_its_harm_where_its_limit_is_lifted(
         harmful=shown == program.shows,
     )
     assert shown == program.shows
+
+
+def test_a_run_draws_one_of_each_family_and_others_by_the_commit() -> None:
+    programs = corpus.corpus()
+    families = {one.family for one in programs}
+    draws = [corpus.drawn(seed) for seed in ("a", "a", "b")]
+    assert draws[0] == draws[1] != draws[2]
+    for drawn in draws:
+        assert {one.family for one in drawn} == families
+        assert len({one.path for one in drawn}) == len(families) + corpus.REMAINDER

@@ -1,6 +1,7 @@
 """Priced parts: the bound against every answer to tiny questions, hidden cases with their prices."""
 
 import dataclasses
+import statistics
 from collections.abc import Iterator, Sequence
 
 from grader.assignment import Assignment
@@ -63,11 +64,16 @@ def _timed(case: Case) -> CaseSpec:
 
 
 def reaches(subject: str, results: Sequence[TimedResult], least: float) -> Finding:
-    """Whether every priced case comes near enough to its bound."""
+    """Whether the geometric mean over the priced cases, which is what scores, comes near enough to the bound.
+
+    Not every case: what a drawn trace lets anybody reach who does not know it differs from draw to draw.
+    """
     shares = {timed.case: timed.fraction or 0.0 for timed in results}
-    short = [f"{case} {share:.1%}" for case, share in shares.items() if share < least]
-    if short or not shares:
-        what = ", ".join(short) or "no case is priced"
-        return fails(subject, f"below {least:.0%} of the bound: {what}")
-    text = f"at least {min(shares.values()):.1%} of the bound in {len(shares)} cases; {least:.0%} is promised"
-    return holds(subject, text)
+    if not shares:
+        return fails(subject, "no case is priced")
+    worst = min(shares, key=lambda case: shares[case])
+    mean = statistics.geometric_mean(shares.values()) if shares[worst] > 0 else 0.0
+    text = f"{mean:.1%} of the bound in {len(shares)} cases ({worst}: {shares[worst]:.1%})"
+    if mean < least:
+        return fails(subject, f"{text}, where {least:.0%} is promised")
+    return holds(subject, f"{text}; {least:.0%} is promised")

@@ -187,13 +187,13 @@ class Stage:
     def waiting(self, hardware: str) -> int:
         return self.broker.llen(grade_queue(hardware)) + self.broker.hlen("unacked")
 
-    def judges(self) -> list[int]:
-        """Live processes of the stand-in, its children included."""
-        mark = f"SOLMARK_JUDGE={self.folder}".encode()
+    def judges(self, hardware: str) -> list[int]:
+        """Live processes of the stand-in on that hardware, its children included."""
+        mark = f"SOLMARK_JUDGE={self.folder / 'node' / 'locks' / hardware}.lock".encode()
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if mark in (process / "environ").read_bytes():
+                if mark in (process / "environ").read_bytes().split(b"\0"):
                     found.append(int(process.name))
         return found
 
@@ -256,7 +256,7 @@ def test_a_judge_that_fails_is_a_grader_error(stage: Stage, says: str, code: str
     assert report.staff is not None
     assert any(text in report.staff.traceback for text in cause.split("|"))
     assert report.for_student().staff is None
-    eventually(lambda: not stage.judges(), "for the end of the judge and its children")
+    eventually(lambda: not stage.judges("cpu"), "for the end of the judge and its children")
 
 
 def test_a_missing_or_wrong_blob_is_a_grader_error(stage: Stage) -> None:
@@ -379,7 +379,7 @@ def test_a_cancelled_job_ends_without_a_report(stage: Stage) -> None:
     job = stage.send(stage.job("sleep 3", "cpu"))
     eventually(lambda: len(stage.events(job)) == 3)
     stage.broker.set(cancel_key(job.token), 1)
-    eventually(lambda: not stage.judges(), "for the end of the judge")
+    eventually(lambda: not stage.judges("cpu"), "for the end of the judge")
     eventually(lambda: stage.waiting("cpu") == 0, "for the acknowledgement")
     assert job.token not in {read(Report, text).token for text in stage.sent()}
 
@@ -404,12 +404,12 @@ def test_a_killed_worker_leaves_nothing_for_the_next_job_and_sends_its_spooled_r
     eventually(lambda: len(stage.events(running)) == 3)
     worker.kill()
     worker.wait()
-    eventually(lambda: len(stage.judges()) == 1, "for the end of the judge: its child alone lives on")
+    eventually(lambda: len(stage.judges("second")) == 1, "for the end of the judge: its child alone lives on")
     sent = [text for text in stage.sent() if done.token in text]
     stage.worker("node-2", "second")
     eventually(lambda: [t for t in stage.sent() if done.token in t] == 2 * sent, "for the second sending")
     stage.report(stage.send(stage.job("pass", "second")))
-    assert not stage.judges()
+    assert not stage.judges("second")
 
 
 def test_sigterm_lets_a_job_finish_within_its_grace_or_gives_it_back(stage: Stage) -> None:
@@ -468,37 +468,33 @@ def test_a_judge_waits_for_each_job_and_serves_it_alone(stage: Stage) -> None:
     worker = stage.worker("node-6", "ahead", judge_ahead=True)
     served: set[int] = set()
     for says in ("who", "who", "die", "who"):
-        waiting: int = eventually(lambda: next(iter(set(stage.judges()) - served), 0), "for the next judge")
+        waiting: int = eventually(
+            lambda: next(iter(set(stage.judges("ahead")) - served), 0), "for the next judge"
+        )
         served.add(waiting)
         report = stage.report(stage.send(stage.job(says, "ahead")))
         assert report.verdict is (Verdict.GRADER_ERROR if says == "die" else Verdict.ACCEPTED)
         assert says == "die" or report.message.en == str(waiting)
-    waiting = eventually(lambda: next(iter(set(stage.judges()) - served), 0), "for the next judge")
+    waiting = eventually(lambda: next(iter(set(stage.judges("ahead")) - served), 0), "for the next judge")
     os.kill(waiting, signal.SIGKILL)
     assert stage.report(stage.send(stage.job("who", "ahead"))).message.en != str(waiting)
-    eventually(stage.judges, "for the next judge")
+    eventually(lambda: stage.judges("ahead"), "for the next judge")
     worker.terminate()
     worker.wait(WAIT_SECONDS)
-    assert not stage.judges(), "a judge outlived its worker"
-
-
-def settled(stage: Stage, number: int) -> list[int]:
-    """The judges, if there are so many and they stay the same for a second."""
-    before = sorted(stage.judges())
-    time.sleep(1)
-    return before if len(before) == number and before == sorted(stage.judges()) else []
+    assert not stage.judges("ahead"), "a judge outlived its worker"
 
 
 def test_workers_of_one_node_leave_each_others_waiting_judges_alone(stage: Stage) -> None:
-    first, second = (stage.worker(name, "shared", judge_ahead=True) for name in ("node-7", "node-8"))
-    waiting = {str(pid) for pid in eventually(lambda: settled(stage, 2), "for a judge of each")}
-    reports = [stage.report(stage.send(stage.job("who", "shared"))) for _ in range(2)]
+    first, second = (stage.worker(name, "paired", judge_ahead=True) for name in ("node-7", "node-8"))
+    eventually(lambda: len(stage.judges("paired")) == 2, "for a judge of each")
+    waiting = {str(pid) for pid in stage.judges("paired")}
+    reports = [stage.report(stage.send(stage.job("who", "paired"))) for _ in range(2)]
     assert reports[0].message.en in waiting
     assert {report.verdict for report in reports} == {Verdict.ACCEPTED}
     for worker in (first, second):
         worker.kill()
         worker.wait(WAIT_SECONDS)
-    eventually(lambda: not stage.judges(), "for the end of the waiting judges")
+    eventually(lambda: not stage.judges("paired"), "for the end of the waiting judges")
 
 
 def test_a_worker_that_starts_ends_what_a_killed_one_has_left_before_any_job_comes(stage: Stage) -> None:
@@ -507,6 +503,6 @@ def test_a_worker_that_starts_ends_what_a_killed_one_has_left_before_any_job_com
     eventually(lambda: len(stage.events(running)) == 3)
     worker.kill()
     worker.wait()
-    eventually(lambda: len(stage.judges()) == 1, "for the end of the judge: its child alone lives on")
+    eventually(lambda: len(stage.judges("reaped")) == 1, "for the end of the judge: its child alone lives on")
     stage.worker("node-9", "reaped")
-    eventually(lambda: not stage.judges(), "for the end of the orphan")
+    eventually(lambda: not stage.judges("reaped"), "for the end of the orphan")

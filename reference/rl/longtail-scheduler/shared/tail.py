@@ -21,12 +21,14 @@ class Scheduler:
         spare = int(batch * self.more) if step + 1 < self.epoch["steps"] else 0
         chosen, beyond = ranked[:batch], ranked[batch : batch + spare]
         self.open = {prompt: self.group for prompt in chosen + beyond}
+        self.done, self.engine = {}, {}
         order = sorted(chosen, key=lambda prompt: -expected[prompt]) + beyond
         self.queue = [prompt * self.group + k for prompt in order for k in range(self.group)]
 
     def on_event(self, state):
         if state["event"] == "step":
             self.begin(state["step"])
+        self.look(state)
         for rollout in state["finished"]:
             self.open[rollout // self.group] -= 1
         full = [prompt for prompt, count in self.open.items() if count == 0]
@@ -34,6 +36,16 @@ class Scheduler:
             return self.train(full)
         self.queue = state["preempted"] + self.queue
         return self.fill(state)
+
+    def look(self, state):
+        """Keep how many tokens every rollout has: those of one engine grow alike, and one that was preempted
+        since the last event has grown with them."""
+        for number, engine in enumerate(state["engines"]):
+            grown = max((done - self.done.get(rollout, done) for rollout, done in engine), default=0)
+            gone = [rollout for rollout in state["preempted"] if self.engine.get(rollout) == number]
+            self.done |= {rollout: self.done.get(rollout, 0) + grown for rollout in gone}
+            self.done |= dict(engine)
+            self.engine |= {rollout: number for rollout, _ in engine}
 
     def train(self, full):
         """Of the finished prompts the longest: they would cost most in a later step."""
@@ -56,7 +68,9 @@ class Scheduler:
                 break
             engine = min(free, key=lambda engine: load[engine])
             rollout = self.queue[0]
-            need = self.memory(rollout, 0)
+            # One that was preempted comes back with all its tokens: as small as when it was new, it would be
+            # started where it does not fit, again and again.
+            need = self.memory(rollout, self.done.get(rollout, 0))
             if count[engine] and load[engine] + need > capacity:
                 break
             self.queue.pop(0)

@@ -59,6 +59,11 @@ def grade_queue(hardware: str) -> str:
     return f"grade.{hardware}"
 
 
+def trial_queue(token_digest: str, hardware: str) -> str:
+    """Queue of one node alone (SHA-256 of its token, in hex): what a node in quarantine is tried with."""
+    return f"trial.{token_digest[:16]}.{hardware}"
+
+
 def events_key(submission: str) -> str:
     """Broker stream of a submission's events: the field `event` of an entry is an Event as JSON text; an
     entry without it says that the state in the database has changed."""

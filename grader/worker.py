@@ -31,6 +31,7 @@ from grader.contract import (
     JobSpec,
     grade_queue,
     read,
+    trial_queue,
 )
 from grader.node import logs
 from grader.node.hardware import Hardware
@@ -70,6 +71,10 @@ class Worker:
         self._app.task(self._answer_probe, name=PROBE_TASK)
         self._queue = grade_queue(settings.hardware)
         self._probe_queue = _probe_queue(settings)
+        # Listened to in every state: a node in quarantine takes nothing but its trials.
+        self._trial_queue = trial_queue(
+            hashlib.sha256(settings.token.encode()).hexdigest(), settings.hardware
+        )
         self._probe = Probe(
             self._send_probe,
             period=settings.probe_seconds,
@@ -111,7 +116,7 @@ class Worker:
                     "worker",
                     "--pool=solo",
                     "--concurrency=1",
-                    f"--queues={self._queue},{self._probe_queue}",
+                    f"--queues={self._queue},{self._probe_queue},{self._trial_queue}",
                     f"--hostname={self._settings.node}",
                     "--without-gossip",
                     "--without-mingle",

@@ -7,10 +7,12 @@ failures of one student alone are never enough: nobody can bring it about with o
 
 Several students can, who agree on it. So an assignment in quarantine is tried on: one submission at a time of
 a student with whom it has not failed. If that is graded, the others brought their failures about: it goes on
-by itself. And whoever failed where grading has succeeded since is no witness against it.
+by itself. A node in quarantine is tried in the same way: with one submission at a time, sent to it alone, of
+a student who has not failed there. And whoever failed where grading has succeeded since is no witness against
+it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,6 +32,8 @@ WINDOW = timedelta(hours=1)
 FAILURES = 3
 """So many failures, of at least `STUDENTS` students, are no accident."""
 STUDENTS = 2
+TRIAL_PAUSE = timedelta(minutes=5)
+"""After a node has failed its trial, the next comes so much later: a broken one meets few students."""
 VERDICTS = frozenset({Verdict.GRADER_ERROR, Verdict.ASSIGNMENT_ERROR})
 """Verdicts that tell of a node or an assignment; a noisy machine (`unstable_timing`) is none of them."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -139,26 +143,51 @@ def look(session: Session, now: datetime) -> int:
     names = {key: found.name for key, found in assignments.items()}
     count = 0
     for name, evidence in bad_nodes.items():
-        count += _quarantine_node(session, nodes[name], _document(evidence, names))
+        document = _document(evidence, names) | {"since": now.isoformat()}
+        count += _quarantine_node(session, nodes[name], document)
     for key, evidence in bad_assignments.items():
         count += _quarantine_assignment(session, assignments[key], _document(evidence, names), now)
     return count
 
 
-def trials(session: Session, now: datetime) -> Sequence[Submission]:
+def trials(session: Session, now: datetime) -> Iterator[Submission]:
     """For each assignment in quarantine one submission to try it on, locked; none while one is under way.
 
-    It is of a student who has not failed with it within the hour, and has waited longest.
+    It is of a student who has not failed with it within the hour, and has waited longest. Open its attempt
+    before asking for the next: a student has one under way.
     """
-    found = []
-    for assignment in queue_queries.tried_on(session):
+    if found := queue_queries.tried_on(session):
+        queue_queries.lock_dispatch(session)
+    for assignment in found:
         submission = queue_queries.next_trial(session, assignment, VERDICTS, now - WINDOW)
-        found += [submission] if submission is not None else []
-    return found
+        if submission is not None:
+            yield submission
 
 
-def _clear(session: Session, successes: Iterable[Success]) -> None:
-    """End the quarantine of what has been graded since it began."""
+def node_trials(session: Session, alive: datetime, now: datetime) -> Iterator[tuple[Node, Submission]]:
+    """For each node in quarantine one submission to try it with, locked, if a worker of it was heard of since
+    `alive`.
+
+    None while it has a job, nor soon after a trial in vain. An innocent submission loses one attempt at most:
+    it must not have failed yet, and its student not on that node within the hour. Nodes that staff have put
+    there wait for staff. Open each attempt before asking for the next.
+    """
+    if not queue_queries.untried_nodes(session, alive):
+        return
+    queue_queries.lock_dispatch(session)
+    failed = [Failure(*row) for row in queries.failures(session, VERDICTS, now - TRIAL_PAUSE)]
+    for node, hardware in queue_queries.untried_nodes(session, alive):  # Another sweep may have been faster.
+        since = _quarantined(node)
+        if since is None or any(failure.node == node.name and failure.time > since for failure in failed):
+            continue
+        submission = queue_queries.next_node_trial(session, node, hardware, VERDICTS, now - WINDOW)
+        if submission is not None:
+            yield node, submission
+
+
+def _clear(session: Session, successes: Collection[Success]) -> None:
+    """End the quarantine of what has been graded, or has graded, since it began."""
+    _clear_nodes(session, successes)
     latest: dict[int, datetime] = {}
     for success in successes:
         latest[success.assignment] = max(success.time, latest.get(success.assignment, _NEVER))
@@ -171,6 +200,25 @@ def _clear(session: Session, successes: Iterable[Success]) -> None:
         course = assignment.course_id
         record(session, "assignment.clear", assignment.name, actor=None, course_id=course, **evidence)
         publish_after_commit(session, Job("dispatch"))
+
+
+def _clear_nodes(session: Session, successes: Collection[Success]) -> None:
+    for node in queries.nodes(session):
+        since, evidence = _quarantined(node), node.quarantine or {}
+        if since is None:
+            continue
+        if not any(success.node == node.name and success.time > since for success in successes):
+            continue
+        node.state, node.quarantine = NodeState.ACTIVE, None
+        _log.warning("node cleared", node=node.name, **evidence)
+        record(session, "node.clear", node.name, actor=None, course_id=None, **evidence)
+        publish_after_commit(session, Job("dispatch"))
+
+
+def _quarantined(node: Node) -> datetime | None:
+    """Since when failures keep a node in quarantine; None if they do not, or staff put it there."""
+    since = (node.quarantine or {}).get("since")
+    return datetime.fromisoformat(since) if node.state is NodeState.QUARANTINED and since else None
 
 
 def lift(session: Session, assignment: Assignment, *, by: User, now: datetime | None = None) -> None:

@@ -14,7 +14,7 @@ from grader.contract import JobSpec, Mode, SourceFile, Target, Text, Verdict
 from server.courses.bundles import manifest_of, target_of
 from server.credentials import new_secret
 from server.db.base import utc_now
-from server.db.models import Attempt, Submission
+from server.db.models import Attempt, Node, Submission
 from server.db.session import Job, publish_after_commit
 from server.grading import quarantine, queries, queue_queries, standings
 from server.grading.lifecycle import deadline, fail, finish_attempt, give_up, move
@@ -77,12 +77,16 @@ def dispatch(session: Session, settings: Settings, *, now: datetime | None = Non
 
 
 def _open_and_publish(
-    session: Session, settings: Settings, submission: Submission, now: datetime
+    session: Session, settings: Settings, submission: Submission, now: datetime, node: Node | None = None
 ) -> JobSpec | None:
-    """One submission's attempt. What its assignment makes impossible ends it alone: the others go on."""
+    """One submission's attempt, for `node` alone if given.
+
+    What its assignment makes impossible ends it alone: the others go on.
+    """
     try:
         with session.begin_nested():
-            return _publish(session, open_attempt(session, settings, submission, now=now))
+            attempt = open_attempt(session, settings, submission, now=now)
+            return _publish(session, attempt) if node is None else _try(session, attempt, node)
     except _IMPOSSIBLE as error:
         session.refresh(submission)
         _give_up_impossible(session, submission, error, now)
@@ -215,20 +219,25 @@ def sweep(session: Session, settings: Settings, *, now: datetime | None = None) 
             counts[done] += 1
     counts["quarantined"] = quarantine.look(session, now)
     _try_on(session, settings, now)
+    _try_nodes(session, settings, now)
     publish_after_commit(session, Job("dispatch"))
     return Sweep(**counts)
 
 
 def _try_on(session: Session, settings: Settings, now: datetime) -> None:
     """Dispatch what tells whether an assignment in quarantine belongs there."""
-    trials = quarantine.trials(session, now)
-    if not trials:
-        return
-    queue_queries.lock_dispatch(session)
-    for submission in trials:
+    for submission in quarantine.trials(session, now):
         if _capacity(session, settings, now).get(submission.hardware, Capacity()).room > 0:
             _log.info("assignment tried on", submission=submission.public_id)
             _open_and_publish(session, settings, submission, now)
+
+
+def _try_nodes(session: Session, settings: Settings, now: datetime) -> None:
+    """Send to each node in quarantine what tells whether it belongs there."""
+    since = now - timedelta(seconds=settings.worker_silent_seconds)
+    for node, submission in quarantine.node_trials(session, since, now):
+        _log.info("node tried", node=node.name, submission=submission.public_id)
+        _open_and_publish(session, settings, submission, now, node)
 
 
 def _blame_of_loss(settings: Settings, attempt: Attempt) -> Verdict | None:
@@ -252,6 +261,15 @@ def _publish(session: Session, attempt: Attempt) -> JobSpec:
     return spec
 
 
+def _try(session: Session, attempt: Attempt, node: Node) -> JobSpec:
+    """Publish an attempt where that node alone finds it. Until it is claimed, `attempt.node` says so."""
+    attempt.node = node.name
+    spec = job_spec(attempt)
+    arguments = {"token_digest": node.token_digest, "hardware": attempt.hardware}
+    publish_after_commit(session, Job("try", {"spec": spec.model_dump_json(), **arguments}))
+    return spec
+
+
 def _sweep_unclaimed(
     session: Session, settings: Settings, submission: Submission, attempt: Attempt, now: datetime
 ) -> Literal["republished", "requeued"] | None:
@@ -265,7 +283,7 @@ def _sweep_unclaimed(
     waited = (now - attempt.published).total_seconds()
     if not capacity.free and waited < settings.queue_seconds:
         return None  # Its turn has not come: the message waits behind the jobs that run.
-    attempt.published = now
+    attempt.published, attempt.node = now, ""
     attempt.deadline = deadline(settings, submission, now + timedelta(seconds=settings.queue_seconds))
     _publish(session, attempt)
     return "republished"

@@ -265,6 +265,63 @@ def next_trial(
     ).first()
 
 
+def untried_nodes(session: Session, since: datetime) -> Sequence[tuple[Node, Sequence[str]]]:
+    """Nodes that failures have brought into quarantine and that have no job, each with the hardware of its
+    workers that were heard of since then and listen."""
+    busy = select(Attempt.id).where(one_of(Attempt.state, OPEN), Attempt.node == Node.name).exists()
+    rows = session.execute(
+        select(Node, Worker.hardware)
+        .join(Worker, Worker.node_id == Node.id)
+        .where(
+            Node.state == NodeState.QUARANTINED,
+            Node.quarantine.is_not(None),
+            Worker.last_heartbeat >= since,
+            Worker.state == NodeState.ACTIVE,
+            Worker.consuming,
+            ~busy,
+        )
+        .order_by(Node.id)
+    )
+    found: dict[Node, set[str]] = {}
+    for node, hardware in rows:
+        found.setdefault(node, set()).add(hardware)
+    return [(node, sorted(classes)) for node, classes in found.items()]
+
+
+def next_node_trial(
+    session: Session,
+    node: Node,
+    hardware: Collection[str],
+    verdicts: Collection[Verdict],
+    since: datetime,
+) -> Submission | None:
+    """The submission that has waited longest and has not failed yet, locked; of a student who has nothing
+    under way and for whom that node has not ended with these verdicts since then."""
+    other, failed = aliased(Submission), aliased(Submission)
+    busy = select(other.user_id).where(one_of(other.state, ACTIVE))
+    suspects = (
+        select(failed.user_id)
+        .join(Attempt, Attempt.submission_id == failed.id)
+        .where(Attempt.node == node.name, Attempt.finished >= since, Attempt.verdict.in_(verdicts))
+    )
+    held = select(Assignment.id).where(Assignment.quarantined.is_not(None))
+    return session.scalars(
+        select(Submission)
+        .where(
+            one_of(Submission.state, {SubmissionState.QUEUED}),
+            Submission.hardware.in_(hardware),
+            Submission.reason == Reason.SUBMIT,
+            Submission.failed_attempts == 0,
+            Submission.user_id.not_in(busy),
+            Submission.user_id.not_in(suspects),
+            Submission.assignment_id.not_in(held),
+        )
+        .order_by(Submission.queued, Submission.id)
+        .limit(1)
+        .with_for_update(key_share=True, of=Submission, skip_locked=True)
+    ).first()
+
+
 def _waiting(row: type[Submission], hardware: str) -> ColumnElement[bool]:
     return and_(one_of(row.state, {SubmissionState.QUEUED}), row.hardware == hardware)
 

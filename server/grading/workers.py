@@ -105,12 +105,14 @@ def claim(
 
     Raises `StaleAttempt` if the attempt is over or another worker has it: the message was a duplicate. A
     worker of a node that is not active took a message meant for others: `NodeStopped`, and it is sent again.
+    What is meant for a node in quarantine alone (`quarantine.node_trials`) is no such message.
     """
     now = now or utc_now()
     submission, attempt = lock_by_token(session, token)
     if attempt is None or submission is None or not attempt.state.is_open:
         raise StaleAttempt
-    if node.state is not NodeState.ACTIVE and attempt.state is AttemptState.PUBLISHED:
+    tried = node.state is NodeState.QUARANTINED and attempt.node == node.name
+    if node.state is not NodeState.ACTIVE and attempt.state is AttemptState.PUBLISHED and not tried:
         attempt.lease_until = now  # The message is gone: the next sweep need not wait for its pickup.
         raise NodeStopped(node=node.name, state=node.state.value)
     claimant, _ = _worker(session, node, worker, attempt.hardware, now)

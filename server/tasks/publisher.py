@@ -6,7 +6,7 @@ import redis
 from celery import Celery  # type: ignore[import-untyped]
 
 from grader.broker import WORKER_SETTINGS
-from grader.contract import GRADE_TASK, QUEUE_SETTINGS, SERVER_QUEUE, cancel_key, grade_queue
+from grader.contract import GRADE_TASK, QUEUE_SETTINGS, SERVER_QUEUE, cancel_key, grade_queue, trial_queue
 from server.db.session import Job, Publisher
 from server.grading.progress import mark_changed
 
@@ -16,6 +16,8 @@ CONNECT_SECONDS = 2.0
 """A request never waits longer than this for a broker that is away."""
 CANCEL_SECONDS = 86400
 """How long a cancellation is remembered: above the longest lease."""
+TRIAL_SECONDS = 600.0
+"""A trial that its node has not taken by then is none any more."""
 
 
 def celery_app(broker_url: str) -> Celery:
@@ -45,6 +47,9 @@ def publisher(app: Celery) -> Publisher:
                 send(DISPATCH_TASK, SERVER_QUEUE, expires=60)
             case "run":
                 send(GRADE_TASK, grade_queue(arguments["hardware"]), arguments["spec"])
+            case "try":
+                queue = trial_queue(arguments["token_digest"], arguments["hardware"])
+                send(GRADE_TASK, queue, arguments["spec"], expires=TRIAL_SECONDS)
             case "cancel":
                 broker.set(cancel_key(arguments["token"]), 1, ex=CANCEL_SECONDS)
             case "changed":

@@ -1,5 +1,6 @@
 """Who is to blame for repeated grader errors, what is stopped for it, and that staff let it go on."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,9 +14,10 @@ from sqlalchemy import select, update
 from grader.contract import Verdict
 from server.db.models import Assignment, AuditEntry, Node, Submission, User
 from server.db.models.node import NodeState
-from server.db.session import Database
+from server.db.session import Database, Job
+from server.errors import NodeStopped
 from server.grading import queries, queue, service
-from server.grading.quarantine import FAILURES, STUDENTS, WINDOW, Failure, Success, blame
+from server.grading.quarantine import FAILURES, STUDENTS, TRIAL_PAUSE, WINDOW, Failure, Success, blame
 from server.grading.states import SubmissionState
 
 Submit = Callable[..., str]
@@ -188,7 +190,8 @@ def test_a_node_that_fails_with_everything_is_stopped_until_staff_lift_it(
     node = fleet.node("node-1")
     assert node.state is NodeState.QUARANTINED
     assert node.quarantine == {
-        "failures": 6, "students": 2, "nodes": ["node-1"], "assignments": ["kernels/double", "kernels/other"]
+        "failures": 6, "students": 2, "nodes": ["node-1"], "assignments": ["kernels/double", "kernels/other"],
+        "since": grader.now.isoformat(),
     }  # fmt: skip
     assert grader.sweep().quarantined == 0
     with database.read() as session:
@@ -283,6 +286,120 @@ def test_an_assignment_at_fault_stays_in_quarantine_whoever_it_is_tried_on(
     assert (ended.is_final, untried) == (True, SubmissionState.QUEUED)
     with database.read() as session:
         assert session.scalars(select(Assignment)).one().quarantined is not None
+
+
+def _stop_node(grader: Any, fleet: Fleet, other: int) -> None:
+    """Two students bring node-1 into quarantine."""
+    fleet.grade("ann", "node-1", Verdict.GRADER_ERROR)
+    fleet.grade("bob", "node-1", Verdict.GRADER_ERROR, other)
+    assert grader.sweep().quarantined == 1
+    assert fleet.node("node-1").state is NodeState.QUARANTINED
+
+
+def _tried(jobs: list[Job]) -> list[str]:
+    """Submissions that were sent to a node in quarantine since the last look; nothing else was sent."""
+    assert "run" not in {job.name for job in jobs}
+    found = [json.loads(job.arguments["spec"])["submission"] for job in jobs if job.name == "try"]
+    jobs.clear()
+    return found
+
+
+def test_those_who_agree_on_poison_stop_a_node_no_longer_than_for_one_grading(
+    database: Database, grader: Any, fleet: Fleet, other: int, submit: Submit, jobs: list[Job],
+    students: Callable[[int], list[str]],
+) -> None:  # fmt: skip
+    (carol,) = students(1)
+    _stop_node(grader, fleet, other)
+    poison = submit("ann", now=grader.now)
+    jobs.clear()
+    fleet.beat("node-1")
+    grader.sweep()
+    assert _tried(jobs) == [], "it is not tried with those who failed there"
+    honest, later = (submit(carol, now=grader.now) for _ in range(2))
+    grader.sweep()
+    (job,) = [job for job in jobs if job.name == "try"]
+    assert job.arguments["token_digest"] == fleet.node("node-1").token_digest
+    assert _tried(jobs) == [honest]
+    grader.sweep()
+    assert (_tried(jobs), grader.dispatch()) == ([], []), "one at a time"
+    fleet.finish(honest, "node-1", Verdict.WRONG_ANSWER)
+    grader.sweep()
+    node = fleet.node("node-1")
+    assert (node.state, node.quarantine) == (NodeState.ACTIVE, None)
+    with database.read() as session:
+        (entry,) = session.scalars(select(AuditEntry).where(AuditEntry.action == "node.clear"))
+        assert (entry.subject, entry.details["failures"]) == ("node-1", 6)
+    fleet.beat("node-1")
+    assert {spec.submission for spec in grader.dispatch()} == {poison, later}
+    for _ in range(3):
+        fleet.finish(poison, "node-1", Verdict.GRADER_ERROR)
+        fleet.beat("node-1")
+        grader.dispatch()
+    fleet.grade("bob", "node-1", Verdict.GRADER_ERROR, other)
+    assert grader.sweep().quarantined == 0, "the same two again are no witnesses any more"
+
+
+def test_a_broken_node_stays_in_quarantine_and_costs_few_students_one_attempt(
+    grader: Any, fleet: Fleet, other: int, submit: Submit, jobs: list[Job],
+    students: Callable[[int], list[str]],
+) -> None:  # fmt: skip
+    _stop_node(grader, fleet, other)
+    first, second = (submit(login, now=grader.now) for login in students(2))
+    fleet.beat("node-1")
+    jobs.clear()
+    grader.sweep()
+    assert _tried(jobs) == [first]
+    fleet.finish(first, "node-1", Verdict.GRADER_ERROR)
+    assert fleet.state(first) is SubmissionState.QUEUED
+    for _ in range(3):
+        fleet.beat("node-1")
+        grader.sweep()
+        assert _tried(jobs) == [], "not again at once"
+    grader.wait(TRIAL_PAUSE.total_seconds() + 1)
+    fleet.beat("node-1")
+    grader.sweep()
+    assert _tried(jobs) == [second], "and never with what has failed once"
+    fleet.finish(second, "node-1", Verdict.GRADER_ERROR)
+    grader.wait(TRIAL_PAUSE.total_seconds() + 1)
+    fleet.beat("node-1")
+    grader.sweep()
+    assert _tried(jobs) == []
+    assert fleet.node("node-1").state is NodeState.QUARANTINED
+    fleet.beat("node-2")
+    assert {spec.submission for spec in grader.dispatch()} == {first, second}, "another node grades them"
+
+
+def test_a_trial_that_its_node_does_not_take_is_everybodys(
+    grader: Any, fleet: Fleet, other: int, submit: Submit, jobs: list[Job],
+    students: Callable[[int], list[str]],
+) -> None:  # fmt: skip
+    _stop_node(grader, fleet, other)
+    waiting = submit(students(1)[0], now=grader.now)
+    fleet.beat("node-1")
+    grader.sweep()
+    grader.wait(grader.settings.pickup_seconds + 1)
+    fleet.beat("node-2")
+    jobs.clear()
+    assert grader.sweep().republished == 1
+    assert [job.name for job in jobs if job.name in ("run", "try")] == ["run"]
+    with pytest.raises(NodeStopped):
+        fleet.finish(waiting, "node-1", Verdict.ACCEPTED)
+    fleet.finish(waiting, "node-2", Verdict.ACCEPTED)
+    assert fleet.node("node-1").state is NodeState.QUARANTINED
+
+
+def test_a_node_that_staff_stop_is_not_tried(
+    database: Database, grader: Any, fleet: Fleet, submit: Submit, jobs: list[Job]
+) -> None:
+    with database.begin() as session:
+        by = session.get_one(User, grader.world.ta.id)
+        row = service.node(session, "node-1")
+        service.set_node_state(session, row, NodeState.QUARANTINED, by=by, now=grader.now)
+    submit("ann", now=grader.now)
+    fleet.beat("node-1")
+    jobs.clear()
+    grader.sweep()
+    assert _tried(jobs) == []
 
 
 def test_a_noisy_machine_is_no_failure_and_old_failures_are_forgotten(

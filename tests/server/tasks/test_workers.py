@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.contract import GRADE_TASK, grade_queue
+from server.db.base import utc_now
 from server.db.models import Attempt, Submission, User, Worker
 from server.db.models.node import NodeState
 from server.grading import service
@@ -87,6 +88,28 @@ def test_a_paused_node_takes_nothing_from_the_queue_until_it_goes_on(stage: "Sta
     _set(stage, NodeState.ACTIVE)
     assert stage.wait_for(waiting, "done")["verdict"] == "accepted"
     assert stage.waiting(queue) == 0
+
+
+def test_a_node_in_quarantine_takes_nothing_but_its_trial_and_comes_back_by_it(
+    stage: "Stage", eventually: Any
+) -> None:
+    stage.worker("suspect", probe_seconds=0.3)
+    eventually(lambda: _probed(stage, "suspect") < 1.0, "for a probe")
+    with stage.database.begin() as session:
+        node = service.node(session, "node")
+        node.state = NodeState.QUARANTINED
+        node.quarantine = {"failures": 3, "students": 2, "nodes": ["node"], "assignments": []}
+    log = stage.folder / "suspect.log"
+    eventually(lambda: "takes no more jobs" in log.read_text(), "for the quarantine")
+    stage.queue.send_task(GRADE_TASK, args=["not a job"], queue=grade_queue("cpu"))
+    waiting = stage.submit("pass")
+    with stage.database.begin() as session:
+        node = service.node(session, "node")
+        node.quarantine = {**(node.quarantine or {}), "since": utc_now().isoformat()}
+    assert stage.wait_for(waiting, "done")["verdict"] == "accepted"
+    assert "message dropped" not in log.read_text(), "what is meant for everybody was left in the queue"
+    eventually(lambda: "takes jobs again" in log.read_text(), "for the end of the quarantine")
+    assert stage.wait_for(stage.submit("pass"), "done")["verdict"] == "accepted"
 
 
 def test_a_worker_that_lives_but_hears_nothing_is_noticed_and_ends(stage: "Stage", eventually: Any) -> None:

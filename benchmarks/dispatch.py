@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,9 @@ from server.grading import service as grading
 from server.settings import Settings
 
 QUEUED = 10_000
+DATABASES = ("postgresql", "sqlite")
+SIZES = (20_000, 100_000, 1_000_000)
+DISPATCHES = 300
 BEAT_SECONDS = 10.0
 
 
@@ -91,9 +94,9 @@ def main() -> int:
     """Measure and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--databases", nargs="+", default=["postgresql", "sqlite"])
-    parser.add_argument("--sizes", nargs="+", type=int, default=[20_000, 100_000, 1_000_000])
-    parser.add_argument("--dispatches", type=int, default=300, help="timed at each size")
+    parser.add_argument("--databases", nargs="+", default=[*DATABASES])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[*SIZES])
+    parser.add_argument("--dispatches", type=int, default=DISPATCHES, help="timed at each size")
     parser.add_argument("--append", action="store_true", help="keep the file's other rows of this commit")
     parser.add_argument("--plans", type=Path, help="write the plans of one dispatch at the last size here")
     options = parser.parse_args()
@@ -106,17 +109,30 @@ def main() -> int:
                     if options.plans and size == options.sizes[-1]:
                         with options.plans.open("w" if name == options.databases[0] else "a") as file:
                             file.write(plans(site, f"{name} {_version(site.database)}, {size} submissions"))
-    head = results_schema.header(
-        "python -m benchmarks.dispatch --output benchmarks/results/dispatch.json", device=_cpu()
-    )
+    head = results_schema.header("to be named", device=_cpu())
     if options.append and options.output.exists():
         before = results_schema.read(options.output)
         if before.commit != head["commit"]:
             raise SystemExit(f"{options.output} is of commit {before.commit}")
         new = {found["id"] for found in rows}
         rows = [kept.model_dump() for kept in before.rows if kept.id not in new] + rows
+    head["command"] = command(rows, options.output.name)
     results_schema.write(options.output, results_schema.ResultsFile.model_validate({**head, "rows": rows}))
     return 0
+
+
+def command(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    """What measures all of these rows in one go, whatever pieces they were measured in."""
+    words = ["python -m benchmarks.dispatch"]
+    for option, field, default in (
+        ("--databases", "database", DATABASES),
+        ("--sizes", "submissions_in_table", SIZES),
+        ("--dispatches", "dispatches", (DISPATCHES,)),
+    ):
+        found = {row[field] for row in rows}
+        if found != set(default):
+            words += [option, *map(str, sorted(found))]
+    return " ".join([*words, "--output", f"benchmarks/results/{name}"])
 
 
 @contextmanager

@@ -1,27 +1,21 @@
 """The cgroups of one session: limits, accounting, freezer and killing, over v2, hybrid or v1 layouts.
 
-A group is named after the pid namespace, pid and start time of the process that made it, so that groups of
-dead sessions can be told from live ones and removed (`reap`).
+Groups of dead sessions are told from live ones by their names (`names`), and removed (`reap`).
 """
 
 import contextlib
 import functools
-import itertools
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from grader.sandbox import hierarchy
+from grader.sandbox import hierarchy, names
 from grader.sandbox.base import Limit, Limits, SandboxError, Usage
 from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
 from grader.sandbox.hierarchy import Hierarchy
 
-_NAME = re.compile(r"solmark-\d+-\d+-\d+-\d+")
-"""Pid namespace, pid and start time of the maker, and a number."""
-_serial = itertools.count(1)
 _PAUSE_SECONDS = 0.0005
 _FREEZE_SECONDS = 0.2
 
@@ -147,19 +141,6 @@ class Group:
             self.close()
 
 
-def new_name() -> str:
-    """A name for what a session makes, which tells later whether the maker still lives."""
-    return f"solmark-{_owner()}-{next(_serial)}"
-
-
-def is_stale(name: str) -> bool:
-    """Whether this is a name from `new_name`, made in our pid namespace by a process that is dead."""
-    if not _NAME.fullmatch(name):
-        return False
-    _, namespace, pid, start, _ = name.split("-")
-    return namespace == str(_namespace()) and start != _start_time(int(pid))
-
-
 def create(
     limits: Limits,
     *,
@@ -172,7 +153,7 @@ def create(
     `overhead` is the number of processes of the sandbox itself, which come on top of the limit. What the
     machine cannot limit is not limited: `Group.enforced` says what is. Raises SandboxError.
     """
-    name = new_name()
+    name = names.new()
     folders: dict[str, str] = {}
     made: list[str] = []
     try:
@@ -236,9 +217,9 @@ def reap() -> int:
     stale: dict[str, list[str]] = {}
     for mount in {tree.mount for tree in hierarchy.find()}:
         for parent, folders, _ in os.walk(mount):
-            for name in filter(_NAME.fullmatch, list(folders)):
+            for name in filter(names.NAME.fullmatch, list(folders)):
                 folders.remove(name)
-                if is_stale(name):
+                if names.is_stale(name):
                     stale.setdefault(name, []).append(f"{parent}/{name}")
     return sum(_reap(folders) for folders in stale.values())
 
@@ -294,23 +275,6 @@ def _freezer(folders: dict[str, str]) -> Cgroup1Freezer | Cgroup2Freezer | None:
     if "freezer" in folders and "cpuacct" in folders:
         return Cgroup1Freezer(folders["freezer"], folders["cpuacct"])
     return None
-
-
-def _owner() -> str:
-    return f"{_namespace()}-{os.getpid()}-{_start_time(os.getpid())}"
-
-
-def _namespace() -> int:
-    return Path("/proc/self/ns/pid").stat().st_ino
-
-
-def _start_time(pid: int) -> str | None:
-    """Start of a process in clock ticks since boot; None if there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    return text.rpartition(")")[2].split()[19]
 
 
 def _processes(folder: str) -> list[int]:

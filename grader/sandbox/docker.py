@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.sandbox import cgroup, container, engine, gate, launch, mounts, rootfs, seccomp, uids
+from grader.sandbox import cgroup, container, engine, gate, launch, mounts, names, rootfs, seccomp, uids
 from grader.sandbox import packages as installed
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
 from grader.sandbox.bubblewrap import environment
@@ -133,7 +133,7 @@ class DockerBackend:
         daemon, files = engine.connect(), self._rootfs
         lease = uids.lease()
         undo.callback(lease.release)
-        name = cgroup.new_name()
+        name = names.new()
         handover = Handover.open(name, lease.uid, container.stubs(lease.uid))
         undo.callback(handover.close)
         session = Session(name, lease.uid, handover.folder)
@@ -225,12 +225,12 @@ def reap() -> int:
     """Remove containers and folders of sessions whose judge is dead; returns how many containers."""
     daemon = engine.connect()
     stale = [
-        identity for identity, name in daemon.containers(container.LABEL).items() if cgroup.is_stale(name)
+        identity for identity, name in daemon.containers(container.LABEL).items() if names.is_stale(name)
     ]
     for identity in stale:
         daemon.remove(identity)
     if FOLDER.is_dir():
         for folder in FOLDER.iterdir():
-            if cgroup.is_stale(folder.name):
+            if names.is_stale(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
     return len(stale)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from grader.sandbox import names
+
 WANTED = ("memory", "pids", "cpuset", "cpu")
 """Controllers that a session uses if it can have them."""
 
@@ -65,8 +67,8 @@ def folders(pid: int) -> dict[str, str]:
     paths = _paths(str(pid))
     found: dict[str, str] = {}
     for kind, mount, root, options in _mounts():
-        names = {""} if kind == "cgroup2" else set(options.split(",")) & paths.keys()
-        for name in names & paths.keys():
+        held = {""} if kind == "cgroup2" else set(options.split(",")) & paths.keys()
+        for name in held & paths.keys():
             folder = _below(mount, root, paths[name])
             found[name] = folder
             controllers = Path(folder, "cgroup.controllers")
@@ -116,7 +118,7 @@ def _usable(base: str) -> bool:
 
     Permission to make a group is not enough: moving needs it on the common ancestor too.
     """
-    folder = Path(base, f"solmark-probe-{os.getpid()}")
+    folder = Path(base, names.new())  # Should we be killed meanwhile, `cgroup.reap` removes it.
     try:
         folder.mkdir()
     except OSError:

@@ -200,3 +200,13 @@ def test_sandbox_of_a_killed_judge_dies_and_what_is_left_is_reaped(
         time.sleep(0.01)
     assert alive(uid) == []
     assert remains(judge.pid) == set()
+
+
+def test_a_judge_killed_while_it_looks_for_cgroups_leaves_nothing(remains: Callable[[int], set[str]]) -> None:
+    code = "import os, signal; from grader.sandbox import hierarchy; "
+    code += "hierarchy._remove = lambda _folder: os.kill(os.getpid(), signal.SIGKILL); hierarchy.find()"
+    with subprocess.Popen([sys.executable, "-c", code]) as judge:
+        assert judge.wait(60) == -signal.SIGKILL
+    assert remains(judge.pid)
+    reaper.reap()
+    assert remains(judge.pid) == set()

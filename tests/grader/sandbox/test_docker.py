@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from grader.sandbox import cgroup, container, handover, hierarchy, profile, seccomp, trial
+from grader.sandbox import cgroup, container, handover, hierarchy, names, profile, seccomp, trial
 from grader.sandbox.base import MIB, Command, Limits, SandboxError
 from grader.sandbox.container import Rootfs, Session
 from grader.sandbox.docker import DockerBackend
@@ -126,7 +126,7 @@ def test_a_gpu_is_named_by_its_uuid_to_the_nvidia_runtime() -> None:
 
 def test_nobody_else_is_given_the_program(line_of: Callable[[Any], str]) -> None:
     """Whoever connects must be the container's first process, by pid and by user."""
-    name = cgroup.new_name()
+    name = names.new()
     for uid in (os.getuid(), 61000):
         opened = Handover.open(name, uid, container.stubs(uid))
         first = os.pidfd_open(1)
@@ -157,8 +157,8 @@ def test_the_socket_is_gone_before_the_program_starts(backend: DockerBackend) ->
             print(error.strerror)
     """
     outcome = trial.run(backend, Command([backend.python, "-I", "-S", "-c", code]), LIMITS)
-    names = sorted(Path(stub.path).name for stub in container.stubs(1))
-    assert outcome.text == f"{names}\ngone\nRead-only file system\n", outcome.stderr
+    files = sorted(Path(stub.path).name for stub in container.stubs(1))
+    assert outcome.text == f"{files}\ngone\nRead-only file system\n", outcome.stderr
 
 
 def test_a_container_that_is_killed_from_outside_is_an_end_like_any_other(

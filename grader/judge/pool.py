@@ -7,8 +7,9 @@ in the same time. While the candidate runs they wait in the kernel: nothing of t
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import TypeVar
 
 from grader import allocator
@@ -28,9 +29,8 @@ class CorePool:
     def __init__(self, cores: Cores) -> None:
         allocator.keep()
         cpus = [cores.judge, *sorted(cores.candidate - {cores.judge})][:MOST]
-        self._workers = (
-            [ThreadPoolExecutor(1, f"judge-{cpu}", _settle, (cpu,)) for cpu in cpus] if len(cpus) > 1 else []
-        )
+        self._workers = [_Worker(f"judge-{cpu}") for cpu in cpus] if len(cpus) > 1 else []
+        _all([worker.submit(_settle, cpu) for worker, cpu in zip(self._workers, cpus, strict=False)])
 
     def over(self, count: int, work: Callable[[range], Result]) -> list[Result]:
         """`work` on consecutive parts of range(count), side by side; results in order.
@@ -51,8 +51,44 @@ class CorePool:
     def close(self) -> None:
         """End the threads."""
         for worker in self._workers:
-            worker.shutdown()
+            worker.close()
         self._workers = []
+
+
+class _Worker:
+    """A thread that does one thing after the other.
+
+    The interpreter waits for executors' threads when it ends. It must not for an oracle that never returns:
+    the session was given up, and its Report is written.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[..., Result], *arguments: object) -> "Future[Result]":
+        """Have the thread do this after what it was given before."""
+        future: Future[Result] = Future()
+
+        def task() -> None:
+            try:
+                future.set_result(work(*arguments))
+            except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
+                future.set_exception(error)
+
+        self._tasks.put(task)
+        return future
+
+    def close(self) -> None:
+        """End the thread, once it has done what it was given."""
+        self._tasks.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+            del task  # What it worked on can be large.
 
 
 def _settle(cpu: int) -> None:

@@ -1,24 +1,28 @@
 """Bad input to the judge itself: the cause is named, nobody's work is blamed, and nothing hangs.
 
-What else an assignment does wrong is in the tests of sessions.
+What an assignment does wrong before a submission runs is in the tests of sessions; here is what shows late,
+or belongs to the machine.
 """
 
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from grader import assignment, session
-from grader.contract import JobSpec, Mode, Report, SourceFile, Target, Verdict
-from grader.judge import timed
+from grader.contract import FailureClass, JobSpec, Mode, Report, SourceFile, Target, Verdict
+from grader.judge import client, supervisor, timed
 from grader.judge.failure import AssignmentFault
 from grader.judge.gpu import device as gpu_device
+from grader.judge.gpu.driver import CudaError
+from grader.judge.phases import timed as timed_phase
 from grader.sandbox import registry
-from grader.sandbox.base import Backend
+from grader.sandbox.base import Backend, Command, Limits, Process
 from grader.task import Case, Cost, FunctionTask, Tensor
 from tests.grader.session.scale import hardware as hardware_of_scale
 
@@ -75,6 +79,78 @@ def write(folder: Path, old: str, new: str) -> None:
     source = path.read_text("utf-8")
     assert old in source
     path.write_text(source.replace(old, new), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (ORACLE, f"CALLS.append(1)\n    if len(CALLS) > 6: raise KeyError('late')\n    {ORACLE}", "oracle"),
+        (
+            'slot["x"].fill_(',
+            'CALLS.append(1)\n        assert len(CALLS) < 20\n        slot["x"].fill_(',
+            "fill",
+        ),
+    ],
+)
+def test_an_author_whose_functions_fail_late_is_told_and_no_student_is(
+    grade: Grade, folder: Path, old: str, new: str, what: str
+) -> None:
+    write(folder, old, new)
+    write(folder, "from .shapes import shape", "from .shapes import shape\n\nCALLS = []")
+    report = grade()
+    assert report.verdict is Verdict.ASSIGNMENT_ERROR, report.message
+    assert what in report.message.en
+    assert report.tests  # Nothing was wrong before the submission ran.
+    assert report.staff is not None
+    assert "task.py" in report.staff.traceback
+
+
+def test_an_oracle_that_never_returns_in_a_timed_round_ends_the_grading(
+    grade: Grade, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timed_phase, "CASE_SECONDS", 4.0)
+    monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.5)
+    hang = "CALLS.append(1)\n    if len(CALLS) > 6: threading.Event().wait(600)\n    "
+    write(folder, ORACLE, hang + ORACLE)
+    write(folder, "from .shapes import shape", "import threading\n\nfrom .shapes import shape\n\nCALLS = []")
+    report = grade()
+    assert report.verdict is Verdict.ASSIGNMENT_ERROR, report.message
+
+
+def test_a_device_that_vanishes_is_the_nodes_fault(grade: Grade, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_arguments: object, **_options: object) -> None:
+        raise CudaError("CUDA: CUDA_ERROR_DEVICE_UNAVAILABLE")
+
+    monkeypatch.setattr(timed, "run", gone)
+    report = grade()
+    assert report.verdict is Verdict.GRADER_ERROR
+    assert report.failure_class is FailureClass.INFRASTRUCTURE
+    assert report.staff is not None
+    assert "CUDA_ERROR_DEVICE_UNAVAILABLE" in report.staff.traceback
+
+
+class Deaf:
+    """Sandboxes in which something else runs than our harness: it never says a word that counts."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._real, self._argv = registry.choose(), argv
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def start(self, command: Command, limits: Limits) -> Process:
+        """The other program, with the harness's descriptors."""
+        return self._real.start(replace(command, argv=list(self._argv)), limits)
+
+
+@pytest.mark.parametrize("argv", [("true",), ("sh", "-c", "echo no >&4; sleep 600")])
+def test_a_harness_that_never_answers_is_the_nodes_fault_and_ends(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, argv: Sequence[str]
+) -> None:
+    monkeypatch.setattr(client.Client.ready, "__defaults__", (2.0,))
+    report = grade(backend=cast("Backend", Deaf(argv)))
+    assert report.verdict is Verdict.GRADER_ERROR
+    assert "the harness did not start" in report.message.en
 
 
 @pytest.mark.parametrize(

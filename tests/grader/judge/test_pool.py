@@ -1,6 +1,8 @@
 """The judge's pool: work is split over cores, results and failures come back in order."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -48,6 +50,26 @@ def test_the_first_failure_is_raised_when_nothing_runs_any_more(pool: CorePool) 
     with pytest.raises(ValueError, match=r"^0$"):
         pool.over(2, work)
     assert len(ended) == len(pool.everywhere(lambda: None))
+
+
+HANGS = """
+import os, threading
+from grader.judge.cores import Cores
+from grader.judge.pool import CorePool
+
+cpus = sorted(os.sched_getaffinity(0))
+pool, begun = CorePool(Cores(cpus[0], frozenset(cpus[1:2]))), threading.Barrier(3)
+forever = lambda part: (begun.wait(), threading.Event().wait())
+threading.Thread(target=pool.over, args=(2, forever), daemon=True).start()
+begun.wait()
+print("given up")
+"""
+
+
+def test_work_that_never_returns_does_not_keep_a_program_that_ends() -> None:
+    command = [sys.executable, "-c", HANGS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == "given up\n"
 
 
 def test_threads_end_with_the_pool(pool: CorePool) -> None:

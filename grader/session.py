@@ -204,9 +204,9 @@ class _Session:
         """The job's digests name what was handed over. Raises SandboxError where they do not."""
         if self._job.bundle != self._assignment.digest:
             raise SandboxError("the assignment here is not the bundle that the job names")
-        named = {file.name: file.sha256 for file in self._job.files}
+        named = {(file.name, file.sha256) for file in self._job.files}
         for name, data in self._files.items():
-            if named.get(name[:128]) != hashlib.sha256(data).hexdigest():
+            if (name[:128], hashlib.sha256(data).hexdigest()) not in named:
                 raise SandboxError("the files here are not those that the job names")
 
     def _scored(self, plan: Plan, verdict: Verdict) -> Score:

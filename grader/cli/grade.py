@@ -6,7 +6,9 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -77,16 +79,30 @@ def command(
     seed_bytes = _seed(seed, errors)
     job = _job(folder, contents, mode, language, hardware)
     try:
-        with signals.ending():
+        # An assignment's code may print: stdout is the Report's alone.
+        with signals.ending(), redirect_stdout(sys.stderr):
             report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
     except KeyboardInterrupt:
         errors.print(pick("Stopped.", "已停止。"))
         raise typer.Exit(130) from None
-    if as_json:
-        typer.echo(report.model_dump_json(indent=2))
-    else:
-        report_view.show(report, Console(), current())
+    _print(report, errors, as_json=as_json)
     raise typer.Exit(exit_codes.of(report.verdict))
+
+
+def _print(report: Report, errors: Console, *, as_json: bool) -> None:
+    """Raises typer.Exit where it cannot be written: the exit code must then neither praise nor blame."""
+    try:
+        if as_json:
+            typer.echo(report.model_dump_json(indent=2).encode())  # UTF-8, whatever the terminal's encoding.
+        else:
+            report_view.show(report, Console(), current())
+    except (OSError, SystemExit) as error:  # rich ends the program where its reader has gone.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # What is left fails no second time.
+        reason = _os_error(error) if isinstance(error, OSError) else os.strerror(errno.EPIPE)
+        title = pick("the Report could not be written", "无法写出评测报告")
+        with suppress(OSError, SystemExit):
+            errors.print(f"{title}: {reason}", style="red", markup=False, highlight=False)
+        raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
 
 
 def _usage(errors: Console, message: str) -> typer.Exit:

@@ -1,5 +1,8 @@
 """Entry point of the `solmark` command: one typer app, one file per subcommand."""
 
+import io
+import sys
+
 import typer
 from typer import rich_utils
 
@@ -29,8 +32,11 @@ app = typer.Typer(
 
 @app.callback(help=app.info.help)
 def _localize() -> None:
-    """What typer itself says when a command is interrupted."""
+    """What typer says when a command is interrupted; a terminal that is not in UTF-8 shows what it can."""
     rich_utils.ABORTED_TEXT = pick("Aborted.", "已中止。")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 app.command("grade", help="Grade files against an assignment on this machine.")(grade.command)

@@ -310,13 +310,14 @@ def _show_phases(report: Report, console: Console, locale: Locale) -> None:
     spent: dict[str, float] = defaultdict(float)
     for entry in report.phases:
         spent[entry.phase.value] += entry.seconds
-    parts = " · ".join(
+    parts = [
         f"{pick(phase, PHASES_ZH[Phase(phase)], locale)} {value:.1f} s"
         for phase, value in spent.items()
         if value >= 0.05
-    )
+    ]
+    line = " · ".join([*parts, f"Σ {report.seconds:.1f} s"])
     title = pick("where the time went", "时间花在哪里", locale)
-    console.print(f"{title}: {parts} · Σ {report.seconds:.1f} s", style="dim", highlight=False)
+    console.print(f"{title}: {line}", style="dim", highlight=False)
 
 
 def quantity(measure: Measure, value: float) -> str:

@@ -161,11 +161,17 @@ def split(hardware_class: str) -> tuple[str, int]:
 
 
 def data_folder() -> Path:
-    """Where calibrations are kept: `$SOLMARK_HOME/hardware`, else in the user's data folder."""
+    """Where calibrations are kept: `$SOLMARK_HOME/hardware`, else in the user's data folder.
+
+    Raises CalibrationError for a user who has none, as in some containers.
+    """
     if home := os.environ.get("SOLMARK_HOME"):
         return Path(home) / "hardware"
     data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "solmark" / "hardware"
+    try:
+        return (Path(data) if data else Path.home() / ".local" / "share") / "solmark" / "hardware"
+    except RuntimeError as error:
+        raise CalibrationError("this user has no home folder: set SOLMARK_HOME to one") from error
 
 
 def committed(hardware_class: str) -> Profile:
@@ -241,7 +247,7 @@ def load(hardware_class: str, *, cores: int | None = None) -> Hardware:
 def _refuse_other_cpu(calibration: Calibration) -> None:
     here = cpu_model()
     if calibration.name != here:
-        raise HardwareError(
+        raise CalibrationError(
             f"the calibration is of another CPU ({calibration.name}), this is {here}: "
             "run `solmark calibrate --force`"
         )
@@ -252,7 +258,7 @@ def _cpu_values(calibration: Calibration, cores: int | None) -> Mapping[str, Any
     row = calibration.by_cores.get(cores)
     if row is None:
         measured = ", ".join(map(str, sorted(calibration.by_cores))) or "none"
-        raise HardwareError(
+        raise CalibrationError(
             f"the calibration has no row for {cores} cores (it has {measured}): run `solmark calibrate`"
         )
     return {

@@ -69,6 +69,33 @@ def test_a_file_too_large_is_refused_by_its_true_size(tmp_path: Path) -> None:
     assert str(2 << 20) in done.stdout
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_report_that_cannot_be_written_blames_nobody(options: list[str], tmp_path: Path) -> None:
+    source = tmp_path / "solution.py"
+    source.touch()
+    program = str(Path(sys.executable).with_name("solmark"))
+    command = [program, "grade", "kernels/add-rmsnorm", str(source), *options]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONIOENCODING": "latin-1"}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=full, stderr=subprocess.PIPE, check=False, timeout=120
+        )
+    assert done.returncode == 3
+    assert b"could not be written: No space left on device" in done.stderr
+    assert b"Traceback" not in done.stderr
+    # A terminal in another encoding than UTF-8 shows what it can; JSON is always UTF-8.
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**environment, "SOLMARK_LANG": "zh"},
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1, done.stderr
+    assert ("空文件".encode() if options else b"kernels/add-rmsnorm") in done.stdout
+
+
 def test_usage_errors_are_said_in_chinese() -> None:
     for arguments in (("kernels/nothing", __file__), ("kernels/add-rmsnorm", "absent.py")):
         done = solmark("grade", *arguments, language="zh")
@@ -190,7 +217,9 @@ def test_a_signal_ends_a_grading_and_leaves_nothing(number: signal.Signals, tmp_
                 assert process.poll() is None, begun.read_text()
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-            os.kill(process.pid, number)
+            for _ in range(3):  # Who sends it is impatient.
+                os.kill(process.pid, number)
+                time.sleep(0.1)
             assert process.wait(60) == 128 + number, begun.read_text()
         finally:
             process.kill()
@@ -221,14 +250,16 @@ def test_a_fault_of_the_assignment_shows_file_line_and_exception(tmp_path: Path)
     task = folder / "task.py"
     lines = task.read_text("utf-8").splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("PARTS"))
-    broken = ["def lost(*_arguments):", "    raise KeyError('lost')", ""]
+    broken = ["def lost(*_arguments):", "    print('looking')", "    raise KeyError('lost')", ""]
     task.write_text(
         "\n".join(lines[:at] + broken + lines[at:]).replace("oracle=oracle", "oracle=lost"), "utf-8"
     )
     assert "oracle=lost" in task.read_text("utf-8")
     done = solmark("grade", folder, REFERENCE / "solution.py", "--mode", "test")
     assert done.returncode == 3, done.stdout
-    assert f'task.py", line {at + 2}' in done.stdout.replace("\n", "")
+    assert f'task.py", line {at + 3}' in done.stdout.replace("\n", "")
+    assert "looking" in done.stderr  # Not on stdout, which is the Report's alone.
+    assert "looking" not in done.stdout
     assert "KeyError: 'lost'" in done.stdout
 
 

@@ -1,6 +1,7 @@
 """Profiles: what is committed is sane, and a calibration is merged in, kept apart by machine, or refused."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from grader import sol
 from grader.hardware import profile
-from grader.hardware.profile import Calibration, CoreRates, HardwareError, cpu_model, load
+from grader.hardware.profile import Calibration, CalibrationError, CoreRates, HardwareError, cpu_model, load
 from grader.task import Cost
 
 ROW = CoreRates(dram=2e10, units={"fp32": 1e11}, fastest={"dram": 3e10})
@@ -54,13 +55,13 @@ def test_a_calibration_gives_the_rates_of_the_candidates_cores() -> None:
     assert hardware.units["fp32"].ceiling == pytest.approx(1.25e11)
     assert hardware.overhead_seconds == {"function": 1e-4}
     assert load("cpu", cores=2).units["fp32"].score == 2e11
-    with pytest.raises(HardwareError, match="no row for 7 cores"):
+    with pytest.raises(CalibrationError, match="no row for 7 cores"):
         load("cpu", cores=7)
 
 
 def test_a_calibration_of_another_cpu_is_refused() -> None:
     store(name="Some other CPU")
-    with pytest.raises(HardwareError, match=r"another CPU.*calibrate --force"):
+    with pytest.raises(CalibrationError, match=r"another CPU.*calibrate --force"):
         load("cpu")
 
 
@@ -147,6 +148,11 @@ def test_the_data_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("SOLMARK_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert profile.data_folder() == tmp_path / "data" / "solmark" / "hardware"
+    for name in ("XDG_DATA_HOME", "HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(os, "getuid", lambda: 1 << 30)  # A user without an entry in the user database.
+    with pytest.raises(CalibrationError, match="set SOLMARK_HOME"):
+        profile.data_folder()
 
 
 def test_profiles_are_plain_json_both_ways() -> None:

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -56,13 +56,13 @@ def main() -> int:
     if options.append and options.output is None:
         parser.error("--append needs an --output")
     names = list(DATABASES) if options.database == "both" else [options.database]
-    todo = _todo(options, names)
+    runs = todo(names, options.seeds, _held(options), options.seed)
     root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     signal.signal(signal.SIGTERM, _end)
     good = False
     try:
-        runs = [_seed(root, seed, lacking, options, len(names)) for seed, lacking in todo]
-        good = all(runs)
+        ends = [_seed(root, seed, lacking, options, len(names)) for seed, lacking in runs]
+        good = all(ends)
     finally:
         if good and options.keep is None:
             shutil.rmtree(root)
@@ -83,17 +83,28 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     sys.exit(128 + signal.SIGTERM)
 
 
-def _todo(options: argparse.Namespace, names: Sequence[str]) -> list[tuple[int, list[str]]]:
-    """The seeds to run, each with its databases; of what an earlier command was stopped in, the rest."""
+def todo(
+    names: Sequence[str], seeds: int, held: Mapping[int, Collection[str]], seed: int | None = None
+) -> list[tuple[int, list[str]]]:
+    """So many seeds (or that one), each with the databases on which it has not run yet (`held`).
+
+    Those that were begun go first; what lacks nothing is left out.
+    """
+    found = [seed] if seed is not None else [*held][:seeds]
+    found += [secrets.randbelow(10**6) for _ in range(seeds - len(found))]
+    lacking = [(one, [name for name in names if name not in held.get(one, ())]) for one in found]
+    return [(one, databases) for one, databases in lacking if databases]
+
+
+def _held(options: argparse.Namespace) -> Mapping[int, Collection[str]]:
+    """What the output holds and keeps."""
+    if options.output is None:
+        return {}
     from tests.chaos import result
 
-    if options.output is not None and not options.append:
+    if not options.append:
         options.output.unlink(missing_ok=True)
-    held = result.databases_by_seed(options.output) if options.append else {}
-    seeds = [options.seed] if options.seed is not None else [*held][: options.seeds]
-    seeds += [secrets.randbelow(10**6) for _ in range(options.seeds - len(seeds))]
-    todo = [(seed, [name for name in names if name not in held.get(seed, ())]) for seed in seeds]
-    return [(seed, lacking) for seed, lacking in todo if lacking]
+    return result.databases_by_seed(options.output)
 
 
 def _seed(root: Path, seed: int, names: Sequence[str], options: argparse.Namespace, shares: int) -> bool:

@@ -70,7 +70,7 @@ def run(
                     for number, token in enumerate(stage.tokens)
                 ]
                 monkey = Monkey(stage, class_, log, generator.getrandbits(32))
-                _Run(stage, class_, monkey, log, generator, say).through(pause)
+                _Run(stage, class_, monkey, log, generator, say).through(pause, submissions)
             _look_for_leftovers(stage, log)
     outcome = audit(read(folder / "students.jsonl"))
     if not monkey.has_done_all:
@@ -93,12 +93,12 @@ class _Run:
         self._say = say
         self._staff = Staff(stage.settings, log)
 
-    def through(self, pause: float) -> None:
-        """From the first hand-in to the last look."""
+    def through(self, pause: float, submissions: int) -> None:
+        """From the first hand-in to the last look; at least so many submissions are answered."""
         for student in self._students:
             student.start()
         try:
-            self._disturb(pause)
+            self._disturb(pause, submissions)
             self._say(f"left in peace after {sum(self._monkey.done.values())} acts")
             self._settle()
             for student in self._students:
@@ -116,13 +116,16 @@ class _Run:
             student.close()
         self._staff.close()
 
-    def _disturb(self, pause: float) -> None:
-        """Act while anything is to be done; then hand in more, as long as an act has found no victim.
+    def _disturb(self, pause: float, submissions: int) -> None:
+        """Act while anything is to be done; then hand in more, as long as an act has found no victim, or
+        fewer were answered than there shall be.
 
         When nothing has become final for long, whatever was done, peace may show what is stuck.
         """
         left, final, idle = LAST_ACTS, 0, 0.0
-        while left and not (left < LAST_ACTS and self._monkey.has_done_all) and idle < STUCK_SECONDS:
+        while left and idle < STUCK_SECONDS:
+            if left < LAST_ACTS and self._monkey.has_done_all and self._count_answered() >= submissions:
+                break
             waited = self._random.expovariate(1.0 / pause)
             self._wait(waited)
             before, final = final, self._count_final()
@@ -140,6 +143,9 @@ class _Run:
             student.enough.set()
         while any(student.is_handing_in for student in self._students):
             self._wait(TICK_SECONDS)
+
+    def _count_answered(self) -> int:
+        return sum(len(student.seen) for student in self._students)
 
     def _count_final(self) -> int:
         return sum(seen.state in FINAL for student in self._students for seen in list(student.seen.values()))

@@ -265,8 +265,14 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "构建超过了 {seconds} 秒。请检查是否有无法停止展开的模板或宏。",
     ),
     "no_compiler": (
-        "This machine has no compiler {detail}.",
-        "这台机器没有编译器 {detail}。",
+        (
+            "This machine has no compiler {detail}: install it and grade again (`solmark doctor` tells what else "
+            "is missing). This is not your fault and costs no attempt."
+        ),
+        (
+            "这台机器没有编译器 {detail}：请安装后重新评测（`solmark doctor` 会列出还缺少什么）。"
+            "这不是你的问题，不消耗提交次数。"
+        ),
     ),
     "artifact_size": (
         "The compiled program is larger than {limit} bytes. Do not put large tables into the source.",

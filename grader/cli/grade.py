@@ -231,7 +231,7 @@ def _grade(
         errors.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
     except CalibrationError as error:
-        title = pick("", "本机的校准数据无法使用。\n")
+        title = pick("", "本机的校准数据无法使用：请删除该文件，并重新运行 solmark calibrate --force。\n")
         errors.print(clean(title + str(error)), style="red", markup=False, highlight=False)
         raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
     except HardwareError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
-from grader.contract import Language, Verdict
+from grader.contract import Language, Text, Verdict
 from grader.dialects import DIALECTS
 from grader.judge import compilers
 from grader.judge.arena import Arena
@@ -57,6 +57,14 @@ _CALLING: Sentence = ("The call", "该次调用")
 _ARMING: Sentence = ("Waiting for go", "等待开始信号")
 _PROFILING: Sentence = ("Profiling", "性能分析")
 _OPENING: Sentence = ("Beginning the episode", "开始对话")
+
+
+class NoCompilerError(SandboxError):
+    """This machine cannot build the submission; `text` says so to its author."""
+
+    def __init__(self, sentence: Text) -> None:
+        super().__init__(sentence.en)
+        self.text = sentence
 
 
 @dataclass(frozen=True)
@@ -215,7 +223,7 @@ class Client:
             built = self._exchange.ask(message, Built, time.monotonic() + seconds, _BUILDING)
         except CandidateFailure as failure:
             if failure.text.code == "no_compiler":  # Nothing of the student's has run here.
-                raise SandboxError(failure.text.en) from None
+                raise NoCompilerError(failure.text) from None
             if failure.text.code == "wall":
                 sentence = text("compile_time", seconds=f"{seconds:g}")
                 raise CandidateFailure(Verdict.TIME_LIMIT, sentence) from None

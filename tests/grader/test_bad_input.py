@@ -48,7 +48,9 @@ def grade(folder: Path) -> Grade:
         path.read_text("utf-8").replace("rows = 1024, columns = 4096", "rows = 16, columns = 256")
     )
 
-    def run(solution: bytes = SOLUTION, *, backend: Backend | None = None) -> Report:
+    def run(
+        solution: bytes = SOLUTION, name: str = "solution.py", *, backend: Backend | None = None
+    ) -> Report:
         loaded = assignment.load(folder)
         digest = hashlib.sha256(solution).hexdigest()
         job = JobSpec(
@@ -58,14 +60,14 @@ def grade(folder: Path) -> Grade:
             mode=Mode.GRADE,
             assignment=loaded.id,
             bundle=loaded.digest,
-            files=(SourceFile(name="solution.py", sha256=digest, size=len(solution)),),
+            files=(SourceFile(name=name, sha256=digest, size=len(solution)),),
             target=Target(hardware="cpu"),
             deadline=time.time() + 600,
         )
         return session.grade(
             job,
             loaded,
-            {"solution.py": solution},
+            {name: solution},
             backend=backend or registry.choose(),
             hardware=MACHINE,
             emit=lambda _event: None,
@@ -129,18 +131,18 @@ def test_a_device_that_vanishes_is_the_nodes_fault(grade: Grade, monkeypatch: py
     assert "CUDA_ERROR_DEVICE_UNAVAILABLE" in report.staff.traceback
 
 
-class Deaf:
-    """Sandboxes in which something else runs than our harness: it never says a word that counts."""
+class Other:
+    """Sandboxes that start something else than what the judge has asked for."""
 
-    def __init__(self, argv: Sequence[str]) -> None:
-        self._real, self._argv = registry.choose(), argv
+    def __init__(self, change: Callable[[Command], Command]) -> None:
+        self._real, self._change = registry.choose(), change
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
     def start(self, command: Command, limits: Limits) -> Process:
-        """The other program, with the harness's descriptors."""
-        return self._real.start(replace(command, argv=list(self._argv)), limits)
+        """The command as it was changed."""
+        return self._real.start(self._change(command), limits)
 
 
 @pytest.mark.parametrize("argv", [("true",), ("sh", "-c", "echo no >&4; sleep 600")])
@@ -148,9 +150,19 @@ def test_a_harness_that_never_answers_is_the_nodes_fault_and_ends(
     grade: Grade, monkeypatch: pytest.MonkeyPatch, argv: Sequence[str]
 ) -> None:
     monkeypatch.setattr(client.Client.ready, "__defaults__", (2.0,))
-    report = grade(backend=cast("Backend", Deaf(argv)))
+    report = grade(backend=cast("Backend", Other(lambda command: replace(command, argv=list(argv)))))
     assert report.verdict is Verdict.GRADER_ERROR
     assert "the harness did not start" in report.message.en
+
+
+def test_a_machine_without_a_compiler_says_so_in_both_languages(grade: Grade) -> None:
+    def hidden(command: Command) -> Command:
+        return replace(command, environment={**command.environment, "PATH": "/nowhere"})
+
+    report = grade(b"int x;", "solution.cpp", backend=cast("Backend", Other(hidden)))
+    assert (report.verdict, report.message.code) == (Verdict.GRADER_ERROR, "no_compiler")
+    assert "g++" in report.message.en
+    assert "请安装" in report.message.zh
 
 
 @pytest.mark.parametrize(

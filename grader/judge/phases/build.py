@@ -3,6 +3,7 @@
 from grader.contract import Language, Phase, Text, Verdict
 from grader.dialects import DIALECTS
 from grader.judge import build
+from grader.judge.client import NoCompilerError
 from grader.judge.phases.context import NATIVE, Context, Ended
 from grader.messages import text
 
@@ -19,17 +20,20 @@ def run(context: Context) -> None:
         return
     flags = device.compiler_flags if device is not None and plan.language is Language.CUDA else ()
     with context.progress.step(Phase.BUILD, "compile"):
-        built = build.compile_native(
-            context.sandboxes.backend,
-            plan.limits,
-            context.files,
-            plan.entry_name,
-            language=plan.language,
-            flags=flags,
-            seconds=plan.build_seconds,
-            cpus=None,
-            supervisor=context.sandboxes.supervisor,
-        )
+        try:
+            built = build.compile_native(
+                context.sandboxes.backend,
+                plan.limits,
+                context.files,
+                plan.entry_name,
+                language=plan.language,
+                flags=flags,
+                seconds=plan.build_seconds,
+                cpus=None,
+                supervisor=context.sandboxes.supervisor,
+            )
+        except NoCompilerError as error:
+            raise Ended(Verdict.GRADER_ERROR, error.text) from None
     context.findings.build = built.result
     if built.verdict is not Verdict.ACCEPTED:
         refusal: Text = built.message or text("compile_error", status=0)

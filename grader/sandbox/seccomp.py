@@ -25,6 +25,8 @@ _OPTIMIZE = 8
 """SCMP_FLTATR_CTL_OPTIMIZE; 2 asks for a binary tree instead of a chain of comparisons."""
 _NOT_EQUAL, _EQUAL, _GREATER, _MASKED_EQUAL = 1, 4, 6, 7
 """Of enum scmp_compare."""
+_INT = 0xFFFFFFFF
+"""What the kernel reads of an argument that is an int: the rest of the register is the caller's to choose."""
 
 _NAMESPACES = {
     "time": 0x00000080,
@@ -38,6 +40,8 @@ _NAMESPACES = {
 }
 _CLONE_SIGNAL_MASK = 0x000000FF
 _MADV_REMOVE = 9
+_PREALLOCATION = (0x40305828, 0x40305829, 0x4030582A, 0x4030582B, 0x40305839)
+"""FS_IOC_RESVSP, UNRESVSP, both again with 64 bits, ZERO_RANGE: older names of fallocate, on any file."""
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
@@ -102,12 +106,14 @@ def rules(network: Network) -> Iterator[Rule]:
         yield Rule(refuse, "unshare", ((0, _MASKED_EQUAL, flag, flag),))
         if not flag & _CLONE_SIGNAL_MASK:
             yield Rule(refuse, "clone", ((0, _MASKED_EQUAL, flag, flag),))
-    # Would punch holes into the arena, as fallocate would.
-    yield Rule(refuse, "madvise", ((2, _EQUAL, _MADV_REMOVE, 0),))
+    # These would punch holes into the arena, as fallocate would.
+    yield Rule(refuse, "madvise", ((2, _MASKED_EQUAL, _INT, _MADV_REMOVE),))
+    for request in _PREALLOCATION:
+        yield Rule(ERRNO | errno.EOPNOTSUPP, "ioctl", ((1, _MASKED_EQUAL, _INT, request),))
     for request in (_TIOCSTI, _TIOCLINUX):
-        yield Rule(refuse, "ioctl", ((1, _MASKED_EQUAL, 0xFFFFFFFF, request),))
+        yield Rule(refuse, "ioctl", ((1, _MASKED_EQUAL, _INT, request),))
     # It can set the limits of processes of its own user; the first one of a container is among them.
-    yield Rule(refuse, "prlimit64", ((0, _MASKED_EQUAL, 0xFFFFFFFF, 1),))
+    yield Rule(refuse, "prlimit64", ((0, _MASKED_EQUAL, _INT, 1),))
     yield from _socket_rules(network)
 
 

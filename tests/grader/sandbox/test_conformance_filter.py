@@ -42,6 +42,11 @@ REFUSED = {
     "kcmp": (312, (1, 1, 0, 0, 0), errno.EPERM),
     "fanotify_init": (300, (0, 0), errno.EPERM),
     "madvise(MADV_REMOVE)": (28, (0, 0, 9), errno.EPERM),
+    "madvise(MADV_REMOVE + 2**32)": (28, (0, 0, 9 + (1 << 32)), errno.EPERM),  # The kernel reads 32 bits.
+    "socket(AF_VSOCK + 2**32)": (41, (40 + (1 << 32), 1, 0), errno.EAFNOSUPPORT),
+    "ioctl(FS_IOC_UNRESVSP)": (16, (0, 0x40305829, 0), errno.EOPNOTSUPP),
+    "ioctl(FS_IOC_UNRESVSP64 + 2**32)": (16, (0, 0x4030582B + (1 << 32), 0), errno.EOPNOTSUPP),
+    "ioctl(FS_IOC_ZERO_RANGE)": (16, (0, 0x40305839, 0), errno.EOPNOTSUPP),
     "ioctl(TIOCSTI)": (16, (0, 0x5412, 0), errno.EPERM),
     "socket(AF_VSOCK)": (41, (40, 1, 0), errno.EAFNOSUPPORT),
     "socket(AF_NETLINK)": (41, (16, 3, 0), errno.EAFNOSUPPORT),

@@ -7,13 +7,13 @@ is copied out first.
 
 import builtins
 import contextlib
-import ctypes
 import fcntl
 import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from grader import allocator
 from grader.judge import poison
 from grader.judge.layout import Placement, SlotLayout
 from grader.task import ITEM_BYTES, Tensor
@@ -144,9 +144,7 @@ class Arena(Memory):
         except OSError:  # An older kernel: touched one by one.
             for start in range(0, self.size, PAGE):
                 mapping[start] = 0
-        address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
-        # May fail for the limit on locked memory: pages are then likely, not certain, to stay.
-        ctypes.CDLL(None).mlock(ctypes.c_void_p(address), ctypes.c_size_t(self.size))
+        allocator.lock(mapping)
         return mapping
 
     def bytes(self) -> "torch.Tensor":

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Builds every image of docker/ on a base that is made here if need be (docker/base.sh): for machines without an image
-# registry, and for the tests. The CUDA image is built up to its last stage, which needs a base with nvcc.
+# registry, and for the tests. The one for GPUs fetches 3 GB and takes 7.
 #   docker/images.sh [TAG]
-#   SANDBOX_PACKAGES   what the sandbox images get; by default what their files say
 #   BUILD_NETWORK      as `docker build --network` takes it; by default host, since a registry of packages may be there
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,8 +9,6 @@ cd "$(dirname "$0")/.."
 tag=${1:-latest}
 base=${BASE_IMAGE:-solmark-base}
 export DOCKER_BUILDKIT=0   # The plain builder: buildx is a plugin of its own.
-packages=()
-if [[ -n ${SANDBOX_PACKAGES:-} ]]; then packages=(--build-arg "PACKAGES=$SANDBOX_PACKAGES"); fi
 
 build() {  # NAME FILE [ARGUMENTS]
     local name=$1 file=$2 log
@@ -28,5 +25,5 @@ build() {  # NAME FILE [ARGUMENTS]
 docker/base.sh "$base"
 build solmark-server server.Dockerfile
 build solmark-worker worker.Dockerfile
-build solmark-sandbox-cpu sandbox/cpu.Dockerfile "${packages[@]}"
-build solmark-sandbox-cuda-environment sandbox/cuda.Dockerfile --target environment "${packages[@]}"
+build solmark-sandbox-cpu sandbox/cpu.Dockerfile
+build solmark-sandbox-cuda sandbox/cuda.Dockerfile

@@ -7,18 +7,20 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from grader.contract import Report, Verdict
-from grader.sandbox import engine, packages, trial
+from grader.contract import Language, Report, Verdict
+from grader.judge import build as judge_build
+from grader.judge.supervisor import Supervisor
+from grader.sandbox import packages, trial
 from grader.sandbox.base import MIB, Command, Limits, SandboxError
 from grader.sandbox.docker import DockerBackend
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(3600)
 ROOT = Path(__file__).parents[2]
 K04 = "kernels/add-rmsnorm"
+COMPILERS = Path(__file__).with_name("compilers")
 SOLUTIONS = ROOT / "reference" / "kernels" / "add-rmsnorm"
 HEALTH = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:8000/healthz').status)"
 Docker = Callable[..., str]
@@ -140,7 +142,12 @@ def test_the_sandbox_image_brings_its_own_environment_and_nothing_of_ours(sandbo
 
 @pytest.mark.parametrize(
     ("solution", "verdict"),
-    [("solution.cpp", Verdict.ACCEPTED), ("wrong/eps_is_a_constant.cpp", Verdict.WRONG_ANSWER)],
+    [
+        ("solution.py", Verdict.ACCEPTED),
+        ("solution_triton.py", Verdict.ACCEPTED),
+        ("solution.cpp", Verdict.ACCEPTED),
+        ("wrong/eps_is_a_constant.cpp", Verdict.WRONG_ANSWER),
+    ],
 )
 def test_the_sandbox_image_grades(
     sandbox: DockerBackend, monkeypatch: pytest.MonkeyPatch, solution: str, verdict: Verdict
@@ -193,16 +200,44 @@ def test_packages_that_do_not_exist_show_the_log(
     assert DockerBackend().equipped([]).name == "docker"
 
 
-def test_the_cuda_image_is_built_up_to_its_compiler(images: str) -> None:
-    """All but the last stage; that one refuses a base without nvcc. With CUDA it has not been built here."""
-    image = engine.connect().image(f"solmark-sandbox-cuda-environment:{images}")
-    assert image is not None
-    assert image.labels["solmark.python"] == "/opt/candidate/bin/python"
-    build = ["docker", "build", "--force-rm", "--network", "host", "--file", "docker/sandbox/cuda.Dockerfile"]
-    arguments = ["--build-arg", "BASE=solmark-base", "--build-arg", "PACKAGES=numpy", "."]
-    environment: dict[str, Any] = {"DOCKER_BUILDKIT": "0", "PATH": "/usr/local/bin:/usr/bin:/bin"}
-    done = subprocess.run(
-        [*build, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+@pytest.fixture
+def cuda(images: str) -> DockerBackend:
+    """The Docker backend on the image for GPUs, of which none is needed to compile."""
+    backend = DockerBackend(f"solmark-sandbox-cuda:{images}")
+    assert backend.available() is None, backend.available()
+    return backend
+
+
+PATIENT = Limits(wall_seconds=600, cpu_seconds=600, memory_bytes=6144 * MIB, disk_bytes=1024 * MIB)
+EM_CUDA = 190
+"""The machine in the header of an ELF file for NVIDIA's GPUs."""
+
+
+@pytest.mark.parametrize("program", sorted(COMPILERS.glob("*.py")), ids=lambda path: path.stem)
+def test_every_compiler_of_the_cuda_image_makes_code_for_a_gpu(cuda: DockerBackend, program: Path) -> None:
+    command = Command(
+        [cuda.python, "-I", f"/programs/{program.name}"],
+        environment={"HOME": "/tmp"},
+        read_only={"/programs": COMPILERS},
     )
-    assert done.returncode != 0
-    assert "nvcc: not found" in done.stdout + done.stderr
+    outcome = trial.run(cuda, command, PATIENT)
+    assert outcome.exit.code == 0, outcome.stderr[-4000:]
+    head = bytes.fromhex(outcome.text)
+    assert (head[:4], int.from_bytes(head[18:20], "little")) == (b"\x7fELF", EM_CUDA)
+
+
+def test_a_cuda_submission_is_built_in_the_cuda_image(cuda: DockerBackend) -> None:
+    source = (SOLUTIONS / "h200" / "solution.cu").read_bytes()
+    built = judge_build.compile_native(
+        cuda,
+        PATIENT,
+        {"solution.cu": source},
+        "solution.cu",
+        language=Language.CUDA,
+        flags=["-arch=sm_90a"],
+        seconds=300.0,
+        cpus=None,
+        supervisor=Supervisor(),
+    )
+    assert built.verdict is Verdict.ACCEPTED, (built.message, built.result.log)
+    assert built.artifact.startswith(b"\x7fELF")

@@ -124,23 +124,16 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 @pytest.fixture(scope="session")
 def grade(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]:
-    """grade(file name, content, limits=grading.LIMITS) -> Report of a whole session."""
+    """grade(file name, content, limits=grading.PATIENT) -> Report of a whole session."""
     root = tmp_path_factory.mktemp("hostile") / "assignments" / "kernels" / "double"
     return partial(grading.graded, grading.written(root, grading.TOML, grading.TASK), backend)
 
 
 @pytest.fixture(scope="session")
 def grade_ranks(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]:
-    """grade_ranks(file name, content) -> Report of a whole session of several ranks."""
+    """grade_ranks(file name, content, limits=grading.PATIENT) -> Report of a whole session of several ranks."""
     root = tmp_path_factory.mktemp("ranks") / "assignments" / "communication" / "shift"
     return partial(grading.graded, grading.written(root, ranks.TOML, ranks.TASK), backend)
-
-
-@pytest.fixture(scope="session")
-def grade_within(grade: Callable[..., Report]) -> Callable[[bytes], Report]:
-    """grade_within(content) -> Report, with so much wall time that a busy machine cannot use it up."""
-    limits = grading.LIMITS.model_copy(update={"wall_seconds": 60.0, "warm_up_seconds": 60.0})
-    return lambda content: grade("solution.py", content, limits)
 
 
 @pytest.fixture(scope="session")
@@ -155,7 +148,7 @@ def build(host: Host, backend: Backend) -> Callable[[Any], judge_build.Build]:
             {"solution.cpp": CANARY_CPP, "hostile.py": source},
             "solution.cpp",
             flags=["-wrapper", f"{getattr(backend, 'python', sys.executable)},-I,-S,hostile.py"],
-            seconds=5.0,
+            seconds=grading.limits(program.at_build).build_seconds or 0.0,
             cpus=None,
             supervisor=Supervisor(),
         )
@@ -165,7 +158,7 @@ def build(host: Host, backend: Backend) -> Callable[[Any], judge_build.Build]:
 
 @pytest.fixture(scope="session")
 def unharmed(grade: Callable[[str, bytes], Report]) -> Callable[[], str]:
-    """unharmed() -> verdict of an honest submission, graded now."""
+    """unharmed() -> verdict of an honest submission, graded now, and the reason where it is not accepted."""
     return _honest(partial(grade, "solution.py", grading.HONEST))
 
 
@@ -177,9 +170,16 @@ def ranks_unharmed(grade_ranks: Callable[[str, bytes], Report]) -> Callable[[], 
 
 def _honest(grade: Callable[[], Report]) -> Callable[[], str]:
     """Grades once ahead: what is made for all gradings, and stays, is there before anybody looks what is left."""
-    report = grade()
-    assert report.verdict is Verdict.ACCEPTED, (report.message, report.staff)
-    return lambda: grade().verdict.value
+
+    def verdict() -> str:
+        report = grade()
+        accepted = report.verdict is Verdict.ACCEPTED
+        return (
+            report.verdict.value if accepted else f"{report.verdict.value}: {report.message} {report.staff}"
+        )
+
+    assert verdict() == "accepted"
+    return verdict
 
 
 @pytest.fixture(scope="session")

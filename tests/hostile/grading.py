@@ -2,22 +2,28 @@
 
 import hashlib
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from grader import session
 from grader.assignment import Assignment, load
-from grader.contract import JobLimits, JobSpec, Mode, Report, SourceFile, Target
+from grader.contract import JobLimits, JobSpec, Mode, Report, SourceFile, Target, Verdict
 from grader.sandbox.base import MIB, Backend
 
 SEED = bytes(range(16))
+BRIEF_SECONDS, LONG_SECONDS = 5.0, 60.0
 LIMITS = JobLimits(
-    wall_seconds=5.0,
+    wall_seconds=BRIEF_SECONDS,
     cpu_seconds=4.0,
     memory_bytes=1024 * MIB,
     processes=64,
     output_bytes=256 << 10,
-    build_seconds=5.0,
+    build_seconds=BRIEF_SECONDS,
 )
+PATIENT = LIMITS.model_copy(
+    update={"wall_seconds": LONG_SECONDS, "warm_up_seconds": LONG_SECONDS, "build_seconds": LONG_SECONDS}
+)
+"""The same with so much wall time that a busy machine cannot use it up."""
 
 TOML = """\
 id = "kernels/double"
@@ -89,8 +95,13 @@ def written(root: Path, toml: str, task: str) -> Assignment:
     return load(root)
 
 
+def limits(promised: Collection[str]) -> JobLimits:
+    """For a program of which these verdicts are promised: it has little time where that is what it uses up."""
+    return LIMITS if Verdict.TIME_LIMIT in promised else PATIENT
+
+
 def graded(
-    assignment: Assignment, backend: Backend, name: str, content: bytes, limits: JobLimits = LIMITS
+    assignment: Assignment, backend: Backend, name: str, content: bytes, limits: JobLimits = PATIENT
 ) -> Report:
     """The Report of a whole session of one file's public tests."""
     digest = hashlib.sha256(content).hexdigest()

@@ -5,14 +5,14 @@ from typing import Any
 
 from grader.contract import Report
 from grader.sandbox.base import Backend
-from tests.hostile import corpus
+from tests.hostile import corpus, grading
 
 
 def test_a_hostile_program_is_contained(
     program: Any,
     backend: Backend,
     host: Any,
-    grade: Callable[[str, bytes], Report],
+    grade: Callable[..., Report],
     build: Callable[[Any], Any],
     unharmed: Callable[[], str],
     traces: Callable[[], set[str]],
@@ -20,7 +20,8 @@ def test_a_hostile_program_is_contained(
     record: Callable[..., None],
 ) -> None:
     before = traces()
-    report = grade(f"solution{program.path.suffix}", host.source(program))
+    limits = grading.limits(program.verdicts)
+    report = grade(f"solution{program.path.suffix}", host.source(program), limits)
     built = build(program) if program.at_build else None
     left = traces() - before
     document = report.model_dump(mode="json")
@@ -54,14 +55,14 @@ def test_it_is_contained_in_a_rank_of_several(
     backend: Backend,
     host: Any,
     in_rank: Callable[[Any], bytes],
-    grade_ranks: Callable[[str, bytes], Report],
+    grade_ranks: Callable[..., Report],
     ranks_unharmed: Callable[[], str],
     traces: Callable[[], set[str]],
     unclean: Callable[[Any], list[str]],
     record: Callable[..., None],
 ) -> None:
     before = traces()
-    report = grade_ranks("solution.py", in_rank(program))
+    report = grade_ranks("solution.py", in_rank(program), grading.limits(program.in_rank))
     left = traces() - before
     document = report.model_dump(mode="json")
     harm = [word for word in ("harm:", host.secret) if word in f"{document}"]

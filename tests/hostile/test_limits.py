@@ -80,9 +80,9 @@ def solve(x, y):
 
 @pytest.mark.parametrize("source", [BELOW_EVERY_LIMIT, BELOW_THE_CPU_LIMIT], ids=["all", "cpu"])
 def test_what_stays_below_the_limits_is_accepted(
-    source: bytes, backend: Backend, grade_within: Callable[[bytes], Report]
+    source: bytes, backend: Backend, grade: Callable[[str, bytes], Report]
 ) -> None:
-    report = grade_within(source)
+    report = grade("solution.py", source)
     assert report.verdict is Verdict.ACCEPTED, report.message
 
 

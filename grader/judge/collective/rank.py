@@ -78,6 +78,14 @@ class RankExchange(Exchange):
         except CandidateFailure as failure:
             raise self.failed(failure) from None
 
+    def granted(self, seconds: float) -> float:
+        """Of so many seconds those that the sandbox's wall time still allows."""
+        return min(seconds, self._limits.wall_seconds - self._waited)
+
+    def spend(self, seconds: float) -> None:
+        """Count a wait of the judge towards the wall time."""
+        self._waited += seconds
+
     def cpu_seconds(self) -> float:
         """Processor time since it was ready."""
         return self._monitor.cpu_seconds()

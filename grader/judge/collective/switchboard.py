@@ -64,20 +64,24 @@ class Switchboard:
     _seats: list[_Seat] = field(default_factory=list)
 
     def call(self, calls: int, seconds: float) -> None:
-        """So many calls one after the other on every rank, all over within `seconds`.
+        """So many calls one after the other on every rank, all over within `seconds` and their wall time.
 
         Raises CandidateFailure; its `alive` says whether every rank can be asked again.
         """
         self._seats = [_Seat(rank, *self.regions) for rank in self.ranks]
-        deadline = time.monotonic() + seconds
+        begin = time.monotonic()
+        granted = min(rank.exchange.granted(seconds) for rank in self.ranks)
         try:
-            self._start(calls, seconds)
+            self._start(calls, granted)
             while not all(seat.done for seat in self._seats):
-                self._step(deadline, seconds)
+                self._step(begin + granted, granted)
         except RankFailure as found:
             # First the others, then the sentence: what they print until then belongs to it.
             alive = self._abort()
             raise self._sentence(found, alive=alive) from found
+        finally:
+            for rank in self.ranks:
+                rank.exchange.spend(time.monotonic() - begin)
         self.carrier.check_received()
 
     def _start(self, calls: int, seconds: float) -> None:
@@ -180,7 +184,7 @@ class Switchboard:
         used = seat.client.exchange.cpu_seconds() - seat.cpu
         stack = _stack(seat.client.output()[1])
         at = stack[0] if stack else seat.where or "?"
-        late = text("comm_late", limit=f"{seconds:g}", cpu=f"{used:.1f}", at=at)
+        late = text("comm_late", limit=f"{seconds:.3g}", cpu=f"{used:.1f}", at=at)
         return RankFailure(number, CandidateFailure(Verdict.TIME_LIMIT, late, detail="\n".join(stack)))
 
     def _abort(self) -> bool:

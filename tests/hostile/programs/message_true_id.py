@@ -1,4 +1,4 @@
-# hostile: family=protocol verdict=wrong_answer build=build_error lift=parser shows=naive:called
+# hostile: family=protocol verdict=wrong_answer build=build_error rank=sandbox_violation lift=parser shows=naive:called
 """Answers the judge's question itself, as the harness would, and does nothing."""
 
 

@@ -1,6 +1,7 @@
 """Ranks alone in sandboxes: what one of them does wrong, its verdict, who is named; and the price."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -166,6 +167,16 @@ def test_ranks_that_were_told_of_a_failure_serve_the_next_case(team: Any) -> Non
         assert run(team, mode).alive
     assert run(team, 0, calls=3).result.verdict is Verdict.ACCEPTED
     assert team() is before
+
+
+def test_calls_end_with_the_wall_time_of_the_sandboxes() -> None:
+    size = collective.arena_bytes(TASK, _case(0), unwatched)
+    backend, limits = registry.choose("bubblewrap"), Limits(wall_seconds=6.0)
+    with closing(Team.start(backend, limits, RANKS, size)) as team:
+        team.ready()
+        team.load({"solution.py": SHIFT.encode()}, "shift", "solution.py")
+        result = run(lambda: team, 7, seconds=600.0).result
+    assert result.verdict is Verdict.TIME_LIMIT
 
 
 def price(team: Any, **params: Any) -> Priced:

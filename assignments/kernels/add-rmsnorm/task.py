@@ -132,7 +132,7 @@ def _explain_sum(inputs: Slot, found: "torch.Tensor") -> tuple[str, str] | None:
     if bool(found.isnan().all()):
         return (
             "The sum x + res is an output as well.",
-            "和 x + res 也是输出之一。",
+            "x + res 之和也是输出之一。",
         )
     if any(bool((found == inputs[name]).all()) for name in ("x", "res")):
         return (

@@ -1,5 +1,6 @@
 """Files kept on disk under their SHA-256: written once, never changed, verified when read."""
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import structlog
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
@@ -16,8 +18,11 @@ from sqlalchemy.orm import Session
 
 from server.db.base import utc_now
 from server.db.models import Blob
+from server.errors import Unavailable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_log = structlog.get_logger(__name__)
 
 
 class MissingBlobError(LookupError):
@@ -37,11 +42,24 @@ class BlobStore:
         return self.folder / sha256[:2] / sha256
 
     def put(self, data: bytes) -> str:
-        """Store a content and return its digest. On return it is on disk, even after a power cut."""
+        """Store a content and return its digest. On return it is on disk, even after a power cut.
+
+        Raises `Unavailable` where the disk is full; nothing of it is left then.
+        """
         sha256 = hashlib.sha256(data).hexdigest()
         path = self.path(sha256)
         if path.exists():
             return sha256
+        try:
+            self._write(path, data)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            _log.error("disk full", folder=str(self.folder), bytes=len(data))
+            raise Unavailable(what="storage") from error
+        return sha256
+
+    def _write(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
@@ -58,7 +76,6 @@ class BlobStore:
             os.fsync(folder)
         finally:
             os.close(folder)
-        return sha256
 
     def read(self, sha256: str) -> bytes:
         """The content, verified; raises `MissingBlobError`."""

@@ -8,8 +8,8 @@ failures of one student alone are never enough: nobody can bring it about with o
 Several students can, who agree on it. So an assignment in quarantine is tried on: one submission at a time of
 a student with whom it has not failed. If that is graded, the others brought their failures about: it goes on
 by itself. A node in quarantine is tried in the same way: with one submission at a time, sent to it alone, of
-a student who has not failed there. And whoever failed where grading has succeeded since is no witness against
-it.
+a student who has not failed there, to an assignment that has failed there if there is one. And whoever failed
+with an assignment where grading it has succeeded since is no witness any more.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -86,23 +86,29 @@ def blame(
             for success in successes
         )
 
-    first_failed: dict[tuple[int, str | int], datetime] = {}
+    first_failed: dict[tuple[int, int], datetime] = {}
+    first_failed_on: dict[tuple[int, int, str], datetime] = {}
     for failure in ordered:
-        for place in (failure.node, failure.assignment):
-            first_failed.setdefault((failure.student, place), failure.time)
+        first_failed.setdefault((failure.student, failure.assignment), failure.time)
+        first_failed_on.setdefault((failure.student, failure.assignment, failure.node), failure.time)
 
-    def witness(failure: Failure, *, node: str | None = None, assignment: int | None = None) -> bool:
-        """Whether nothing has been graded there since that student failed there first."""
-        place = assignment if node is None else node
-        assert place is not None
-        return not well(first_failed[failure.student, place], node=node, assignment=assignment)
+    def against_assignment(failure: Failure) -> bool:
+        """Whether nobody was graded with it since that student failed with it first."""
+        since = first_failed[failure.student, failure.assignment]
+        return not well(since, assignment=failure.assignment)
+
+    def against_node(failure: Failure) -> bool:
+        """Whether nobody was graded there with that assignment since that student failed so first.
+
+        What it does with other assignments is no excuse: it may lack what this one needs.
+        """
+        since = first_failed_on[failure.student, failure.assignment, failure.node]
+        return not well(since, node=failure.node, assignment=failure.assignment)
 
     assignments = {}
     for assignment in sorted({failure.assignment for failure in lasting}):
         found = [
-            failure
-            for failure in lasting
-            if failure.assignment == assignment and witness(failure, assignment=assignment)
+            failure for failure in lasting if failure.assignment == assignment and against_assignment(failure)
         ]
         several = len({failure.node for failure in found}) > 1
         others_do = any(well(failure.time, node=failure.node) for failure in found)
@@ -111,10 +117,10 @@ def blame(
     nodes = {}
     rest = [failure for failure in lasting if failure.assignment not in assignments]
     for node in sorted({failure.node for failure in rest}):
-        found = [failure for failure in rest if failure.node == node and witness(failure, node=node)]
+        found = [failure for failure in rest if failure.node == node and against_node(failure)]
         several = len({failure.assignment for failure in found}) > 1
         others_do = any(well(failure.time, assignment=failure.assignment) for failure in found)
-        if _enough(found) and (several or others_do):
+        if _enough(found) and (several or others_do) and not well(found[-1].time, node=node):
             nodes[node] = _evidence(found)
     return nodes, assignments
 
@@ -122,12 +128,12 @@ def blame(
 def look(session: Session, now: datetime) -> int:
     """Quarantine what is to blame by the failures of the last hour; how many nodes and assignments that were.
 
-    A failure before staff lifted a quarantine counts no more.
+    A failure before a quarantine was lifted, or a node cleared, counts no more.
     """
     since = now - WINDOW
     rows = queries.failures(session, VERDICTS, since)
     successes = [Success(*row) for row in queries.successes(session, VERDICTS, since)]
-    _clear(session, successes)
+    _clear(session, successes, now)
     if len(rows) < FAILURES:
         return 0
     nodes = {node.name: node for node in queries.nodes(session)}
@@ -185,9 +191,9 @@ def node_trials(session: Session, alive: datetime, now: datetime) -> Iterator[tu
             yield node, submission
 
 
-def _clear(session: Session, successes: Collection[Success]) -> None:
+def _clear(session: Session, successes: Collection[Success], now: datetime) -> None:
     """End the quarantine of what has been graded, or has graded, since it began."""
-    _clear_nodes(session, successes)
+    _clear_nodes(session, successes, now)
     latest: dict[int, datetime] = {}
     for success in successes:
         latest[success.assignment] = max(success.time, latest.get(success.assignment, _NEVER))
@@ -202,14 +208,14 @@ def _clear(session: Session, successes: Collection[Success]) -> None:
         publish_after_commit(session, Job("dispatch"))
 
 
-def _clear_nodes(session: Session, successes: Collection[Success]) -> None:
+def _clear_nodes(session: Session, successes: Collection[Success], now: datetime) -> None:
     for node in queries.nodes(session):
         since, evidence = _quarantined(node), node.quarantine or {}
         if since is None:
             continue
         if not any(success.node == node.name and success.time > since for success in successes):
             continue
-        node.state, node.quarantine = NodeState.ACTIVE, None
+        node.state, node.quarantine, node.trusted_since = NodeState.ACTIVE, None, now
         _log.warning("node cleared", node=node.name, **evidence)
         record(session, "node.clear", node.name, actor=None, course_id=None, **evidence)
         publish_after_commit(session, Job("dispatch"))

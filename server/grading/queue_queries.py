@@ -3,10 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import (
     CTE,
     ColumnElement,
+    Select,
     Subquery,
     and_,
     case,
@@ -296,14 +298,19 @@ def next_node_trial(
     since: datetime,
 ) -> Submission | None:
     """The submission that has waited longest and has not failed yet, locked; of a student who has nothing
-    under way and for whom that node has not ended with these verdicts since then."""
+    under way and for whom that node has not ended with these verdicts since then. One to an assignment with
+    which it has goes first."""
     other, failed = aliased(Submission), aliased(Submission)
     busy = select(other.user_id).where(one_of(other.state, ACTIVE))
-    suspects = (
-        select(failed.user_id)
-        .join(Attempt, Attempt.submission_id == failed.id)
-        .where(Attempt.node == node.name, Attempt.finished >= since, Attempt.verdict.in_(verdicts))
-    )
+
+    def of_failed(column: Any) -> Select[Any]:
+        return (
+            select(column)
+            .join(Attempt, Attempt.submission_id == failed.id)
+            .where(Attempt.node == node.name, Attempt.finished >= since, Attempt.verdict.in_(verdicts))
+        )
+
+    telling = Submission.assignment_id.in_(of_failed(failed.assignment_id))
     held = select(Assignment.id).where(Assignment.quarantined.is_not(None))
     return session.scalars(
         select(Submission)
@@ -313,10 +320,10 @@ def next_node_trial(
             Submission.reason == Reason.SUBMIT,
             Submission.failed_attempts == 0,
             Submission.user_id.not_in(busy),
-            Submission.user_id.not_in(suspects),
+            Submission.user_id.not_in(of_failed(failed.user_id)),
             Submission.assignment_id.not_in(held),
         )
-        .order_by(Submission.queued, Submission.id)
+        .order_by(case((telling, 0), else_=1), Submission.queued, Submission.id)
         .limit(1)
         .with_for_update(key_share=True, of=Submission, skip_locked=True)
     ).first()

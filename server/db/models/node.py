@@ -38,7 +38,7 @@ class Node(Base):
     quarantine: Mapped[dict[str, Any] | None] = mapped_column(JsonType)
     """What it was quarantined for (`server.grading.quarantine`)."""
     trusted_since: Mapped[datetime | None]
-    """Failures before this count against it no more: staff lifted a quarantine."""
+    """Failures before this count against it no more: a quarantine ended."""
 
 
 class Worker(Base):

@@ -1,10 +1,12 @@
 """Handing in: rules, numbers, quotas, who sees what."""
 
+import errno
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import select
 
@@ -160,6 +162,26 @@ def test_attempts_count_what_is_under_way_and_what_was_the_students(
     assert caught.value.details == {"used": 2, "limit": 2}
     submit(mode=Mode.TEST)  # Tests are free.
     submit("bob")  # Others have their own.
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(
+    client: httpx.Client, database: Database, settings: Settings, token: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    address = f"/api/v1/courses/demo/assignments/{NAME}/submissions"
+    document = {"files": {"solution.py": "# a content of its own\ndef solve(x, y): ...\n"}, "mode": "grade"}
+    before = sorted(settings.blob_folder.rglob("*/*"))
+    with monkeypatch.context() as patch:
+        patch.setattr("server.blobs.os.fsync", full)
+        answer = client.post(address, json=document, headers=token("ann"))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    assert sorted(settings.blob_folder.rglob("*/*")) == before
+    with database.read() as session:
+        assert session.scalars(select(Submission)).all() == []
+    answer = client.post(address, json=document, headers=token("ann"))
+    assert (answer.status_code, answer.json()["number"]) == (201, 1)
 
 
 def test_infrastructure_and_cancellation_cost_nothing(

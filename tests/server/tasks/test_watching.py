@@ -38,6 +38,17 @@ def value(found: Values, name: str, **labels: str) -> float:
     return found[f"solmark_{name}", frozenset(labels.items())]
 
 
+def check_histograms(found: Values, stored: float) -> None:
+    """Waits and phases of so many stored Reports, each of which says that a phase took 0.25 s."""
+    waited = value(found, "wait_seconds_count", hardware="cpu")
+    assert 1 <= waited <= stored
+    assert value(found, "wait_seconds_bucket", hardware="cpu", le="+Inf") == waited
+    assert value(found, "phase_seconds_count", phase="public") == stored
+    assert value(found, "phase_seconds_sum", phase="public") == pytest.approx(0.25 * stored)
+    assert value(found, "phase_seconds_bucket", phase="public", le="0.1") == 0
+    assert value(found, "phase_seconds_bucket", phase="public", le="0.3") == stored
+
+
 def read(stage: "Stage") -> Values:
     answer = httpx.get(f"{stage.url}/metrics")
     assert answer.status_code == 200, answer.text
@@ -124,9 +135,7 @@ def test_a_known_sequence_is_counted_as_it_was(stage: "Stage", eventually: Calla
     assert value(found, "report_messages_total", outcome="duplicate") == 1
     assert value(found, "report_messages_total", outcome="failed") == 0
     assert value(found, "report_retries_total") == 1
-    waited = value(found, "wait_seconds_count", hardware="cpu")
-    assert 1 <= waited <= stored
-    assert value(found, "wait_seconds_bucket", hardware="cpu", le="+Inf") == waited
+    check_histograms(found, stored)
     assert value(found, "disk_free_bytes") > 0
 
 

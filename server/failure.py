@@ -7,7 +7,7 @@ import structlog
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from server import faults
@@ -46,6 +46,9 @@ def answer(request: Request, error: Exception) -> Response:
         case HTTPException():
             body = error_body(*_HTTP.get(error.status_code, _OTHER), {})
             return _respond(request, error.status_code, body, error.headers or {})
+        case ClientDisconnect():
+            _log.info("client went away while it sent its request")
+            return _respond(request, 400, error_body(*_HTTP[400], {}), {})
         case DataError():
             _log.warning("database refused a value", error=str(error.orig))
             return answer(

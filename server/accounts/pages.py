@@ -1,6 +1,7 @@
 """Pages for logging in and out, the language, and one's own account."""
 
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -49,9 +50,11 @@ def log_in(
             session, settings, login=login, password=password, address=client_address(request)
         )
     except DomainError as error:
+        wanted = forms.local_address(next)
         return page(
             request, reader, "login.html", status=error.status, headers=error.headers,
-            fault=_sentence(error, reader), login=login[:64], next=forms.local_address(next),
+            back=f"/login?next={quote(wanted)}", fault=_sentence(error, reader), login=login[:64],
+            next=wanted,
         )  # fmt: skip
     response = RedirectResponse(forms.local_address(next), status_code=303)
     security.set_session_cookie(response, settings, service.open_session(session, settings, user))
@@ -147,6 +150,7 @@ def _account(
         reader,
         "account.html",
         status=error.status if error else 422 if fault else 200,
+        back="/account",
         secret=secret,
         fault=sentence,
         tokens=service.tokens(session, user, limit=_TOKENS),

@@ -17,8 +17,9 @@ from server.courses import service, syllabus_map, views
 from server.courses.service import AssignmentView, Openness
 from server.db.models import AssignmentVersion, Course, Submission, User
 from server.db.models.course import Role
-from server.errors import DomainError, NotFound
+from server.errors import DomainError, NotFound, NotLoggedIn
 from server.logging import note
+from server.security import SESSION_COOKIE
 from server.settings import Settings
 from server.submissions import service as submissions
 from server.web import forms
@@ -59,6 +60,9 @@ class Posted:
 
 
 async def _posted(request: Request) -> AsyncIterator[Posted]:
+    # As in `submissions.uploads`: who is asking is looked up later.
+    if SESSION_COOKIE not in request.cookies:
+        raise NotLoggedIn
     form = await formdata.read(request)
 
     def field(name: str, default: str = "") -> str:
@@ -158,6 +162,7 @@ def assignment_page(
 @router.post("/courses/{slug}/assignments/{track}/{name}/submissions", dependencies=[CheckedForm])
 def submit(
     request: Request,
+    posted: Annotated[Posted, Depends(_posted)],  # Before the transaction, which must not wait for it.
     reader: PageReader,
     session: Db,
     settings: AppSettings,
@@ -166,7 +171,6 @@ def submit(
     slug: str,
     track: str,
     name: str,
-    posted: Annotated[Posted, Depends(_posted)],
 ) -> Response:
     """Hand in; what is refused comes back with the reason and all that was typed."""
     course, role = service.visible_course(session, slug, user)
@@ -249,6 +253,7 @@ def _assignment(
         reader,
         "assignment.html",
         status=error.status if error else 200,
+        back=address,
         fault=error and (error.message_zh if reader.language == "zh" else error.message),
         course=course,
         view=view,

@@ -57,16 +57,20 @@ def page(
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
+    back: str = "/",
     **context: Any,
 ) -> HTMLResponse:
-    """The template as a response. Templates see `context`, the reader, and the helpers below."""
+    """The template as a response. Templates see `context`, the reader, and the helpers below.
+
+    `back`: what to load for the same page in another language where this one answers a form.
+    """
     html = (
         _environment(reader.language)
         .get_template(template)
         .render(
             request=request,
             path=request.url.path,
-            here=_here(request),
+            here=_here(request) if request.method == "GET" else back,
             user=reader.user,
             is_staff=reader.is_staff,
             has_session=SESSION_COOKIE in request.cookies,

@@ -1,5 +1,6 @@
 """Pages of submissions: one of them, live while it is graded, and lists."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -29,7 +30,7 @@ from server.web.words import N_
 
 router = APIRouter(include_in_schema=False)
 _SHOWN_BYTES = 64 << 10
-"""A larger file is offered for download only."""
+"""Of all files of a submission together, the entry first; what goes beyond is offered for download only."""
 _PAGE = 50
 
 
@@ -81,7 +82,7 @@ def submission_page(
         review=grading.review_of(session, submission) if final and staff else None,
         can_cancel=not final and not submission.cancel_requested,
         can_rerun=final and (staff or submission.state in again),
-        files=[_shown(blobs, submission, row.name, row.size, row.sha256) for row in submission.files],
+        files=_shown(blobs, submission),
         **report_view.helpers(reader),
     )
 
@@ -213,14 +214,16 @@ def _next(milestones: list[charts.Line], report: Report | None) -> charts.Line |
     return min(above, key=lambda line: line.fraction, default=None)
 
 
-def _shown(blobs: BlobStore, submission: Submission, name: str, size: int, sha256: str) -> ShownFile:
-    if size > _SHOWN_BYTES:
-        return ShownFile(name, size, None)
-    try:
-        content = service.file(blobs, submission, name)
-    except Unavailable:
-        return ShownFile(name, size, None)
-    return ShownFile(name, size, _source(content.decode("utf-8", "replace"), name, sha256))
+def _shown(blobs: BlobStore, submission: Submission) -> list[ShownFile]:
+    left = _SHOWN_BYTES
+    sources: dict[str, Markup] = {}
+    for row in sorted(submission.files, key=lambda row: row.name != submission.entry):
+        if row.size <= left:
+            with suppress(Unavailable):
+                content = service.file(blobs, submission, row.name)
+                sources[row.name] = _source(content.decode("utf-8", "replace"), row.name, row.sha256)
+                left -= row.size
+    return [ShownFile(row.name, row.size, sources.get(row.name)) for row in submission.files]
 
 
 @lru_cache(maxsize=256)

@@ -63,6 +63,7 @@ _SUFFIXES = {
 }  # fmt: skip
 
 _ID_PREFIX = "spec-"
+COLOURED_CHARS = 16 << 10
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
@@ -99,8 +100,11 @@ def render(source: str, image_url: Callable[[str], str] = lambda path: path) -> 
 
 
 def source(text: str, name: str) -> Markup:
-    """A source file as a highlighted block with numbered lines; the suffix of `name` picks the lexer."""
-    suffix = "." + name.rpartition(".")[2].lower()
+    """A source file as a highlighted block with numbered lines; the suffix of `name` picks the lexer.
+
+    One of more than `COLOURED_CHARS` has numbers alone: to tell its words apart would take seconds.
+    """
+    suffix = "." + name.rpartition(".")[2].lower() if len(text) <= COLOURED_CHARS else ""
     formatter = HtmlFormatter[str](nowrap=True)
     lines = highlight(text, _lexer(_SUFFIXES.get(suffix, "")), formatter).removesuffix("\n").split("\n")
     body = "\n".join(f'<span class="line">{line}</span>' for line in lines)

@@ -68,3 +68,12 @@ def test_source_keeps_its_lines_and_is_escaped() -> None:
     html = str(markdown.source("x = '''\n<b>\f\u2028'''\n\ny\n", "a.py"))
     assert html.count('class="line"') == 4
     assert "<b>" not in html
+
+
+def test_a_long_source_has_numbers_and_no_colours() -> None:
+    line = "x = 1  # <b>\n"
+    for times, coloured in ((10, True), (markdown.COLOURED_CHARS // len(line) + 1, False)):
+        html = str(markdown.source(line * times, "a.py"))
+        assert html.count('class="line"') == times
+        assert ('class="mi"' in html) is coloured
+        assert "<b>" not in html

@@ -71,6 +71,18 @@ class TestLanguage:
         assert '<html lang="en">' in page
         assert "Systems &amp; Speed" in page
 
+    def test_it_is_chosen_on_the_answer_to_a_form_too(self, visit: Visit, seed: Any) -> None:
+        client = visit("ada")
+        for address, form, back in (
+            (f"{seed.ADDRESS}/submissions", {"code": ""}, seed.ADDRESS),
+            ("/account/tokens", {"name": "\t"}, "/account"),
+            ("/account/tokens", {}, "/"),
+        ):
+            page = client.post(address, data=form).text
+            assert f'name="next" value="{back}"' in page, address
+        page = visit().post("/login", data={"login": "ada", "password": "x", "next": seed.ADDRESS}).text
+        assert f'name="next" value="/login?next={seed.ADDRESS}"' in page
+
     def test_an_unknown_language_changes_nothing(self, visit: Visit) -> None:
         answer = visit().post("/language", data={"language": "xx", "next": "/"})
         assert "set-cookie" not in answer.headers
@@ -142,6 +154,16 @@ class TestSubmit:
         assert answer.headers["content-type"] == "application/octet-stream"
         assert answer.headers["content-disposition"].startswith("attachment")
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+    def test_of_much_code_the_entry_is_shown_and_all_is_offered(self, visit: Visit, seed: Any) -> None:
+        client = visit("grace")
+        code = f"# {'many words ' * 4000}\n{seed.SOLUTION}"
+        files = [("files", (name, code)) for name in ("a.py", "solution.py", "z.py")]
+        address = self._submit(client, seed, files=files, data={"mode": "test"}).headers["location"]
+        page = _text(client.get(address))
+        assert page.count("# as asked") == 1
+        assert page.count("too large to show") == 2
+        assert all(f'href="{address}/files/{name}"' in page for name in ("a.py", "solution.py", "z.py"))
 
     @pytest.mark.parametrize(
         ("options", "status", "sentence"),

@@ -232,25 +232,27 @@ def session(errors: Console, config: Config | None = None) -> Iterator[Client]:
         errors.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(error.exit_code) from error
     except KeyboardInterrupt:
-        errors.print(pick("Stopped watching; the submission goes on.", "已停止查看；提交仍在继续。"))
-        raise typer.Exit(130) from None
+        errors.print(pick("Stopped.", "已停止。"))
+        raise typer.Exit(exit_codes.INTERRUPTED) from None
 
 
 def _mismatch(theirs: str | None) -> str | None:
     """What to say when the server's version is not this client's; None if they agree or it is not known."""
     ours = version("solmark")
-    if theirs is None or theirs.split(".")[:2] == ours.split(".")[:2]:
+    if theirs is None or theirs == ours:
         return None
     install = f'pip install "solmark=={theirs}"'
     if _numbers(theirs) > _numbers(ours):
         what = pick(f"upgrade with {install}", f"请用 {install} 升级")
     else:
         what = pick("ask the staff to upgrade the server", "请联系课程人员升级服务器")
-    return pick(
-        f"The server runs Solmark {theirs}, this client is {ours}: {what}. "
-        "Until then, answers may be misread.",
-        f"服务器运行 Solmark {theirs}，本客户端为 {ours}：{what}。在此之前，结果可能有误。",
+    text = pick(
+        f"The server runs Solmark {theirs}, this client is {ours}: {what}.",
+        f"服务器运行 Solmark {theirs}，本客户端为 {ours}：{what}。",
     )
+    if theirs.split(".")[:2] != ours.split(".")[:2]:  # Else no more than repairs lie between them.
+        text += pick(" Until then, answers may be misread.", "在此之前，结果可能有误。")
+    return text
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ ACCEPTED = 0
 NOT_ACCEPTED = 1
 USAGE = 2
 INFRASTRUCTURE = 3
+INTERRUPTED = 130
+"""By Ctrl-C, as a shell says it."""
 
 
 def of(verdict: Verdict) -> int:

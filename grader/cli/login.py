@@ -12,8 +12,6 @@ from grader.cli.client import ClientError, check_server, session
 from grader.cli.config import Config
 from grader.cli.language import pick
 
-INTERRUPTED = 130
-
 
 def command(
     server: Annotated[str | None, typer.Option(help="Address of the server.")] = None,
@@ -86,7 +84,7 @@ def _ask(label: str, errors: Console, *, hidden: bool = False) -> str:
     except typer.Abort:
         errors.print()
         errors.print(pick("Cancelled.", "已取消。"))
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(exit_codes.INTERRUPTED) from None
 
 
 def _refuse(text: str, errors: Console) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import typer
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
@@ -40,7 +41,15 @@ def exit_code(submission: dict[str, Any]) -> int:
 
 
 def follow(client: Client, submission: str, errors: Console) -> None:
-    """Print progress to `errors` until the submission is final."""
+    """Print progress to `errors` until the submission is final, or whoever watches has seen enough."""
+    try:
+        _follow(client, submission, errors)
+    except KeyboardInterrupt:
+        errors.print(pick("Stopped watching; the submission goes on.", "已停止查看；提交仍在继续。"))
+        raise typer.Exit(exit_codes.INTERRUPTED) from None
+
+
+def _follow(client: Client, submission: str, errors: Console) -> None:
     said = state = ""
     with errors.status(pick("waiting", "等待中")) as status:
         for name, data in client.follow(submission):
@@ -77,7 +86,11 @@ def _in_queue(client: Client, submission: str) -> str:
     if not place:
         return _state_name(found["state"])
     ahead, seconds = place["ahead"], place["expected_seconds"]
-    if place.get("reason") == "no_worker" or seconds is None:
+    if place.get("reason") == "quarantined":
+        wait = pick(
+            "this assignment is not graded until staff let it go on", "该作业已停止评测，等待教学人员处理"
+        )
+    elif seconds is None:
         hardware = found["hardware"]
         wait = pick(f"no machine of the class {hardware} is up", f"目前没有 {hardware} 类机器在线")
     elif seconds < 90:

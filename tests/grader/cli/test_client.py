@@ -311,6 +311,8 @@ def flaky(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flaky]:
     found.close()
 
 
+_MAJOR, _MINOR, _PATCH = version("solmark").split(".")
+REPAIRED = f"{_MAJOR}.{_MINOR}.{int(_PATCH) + 1}"
 DONE = {
     "id": "abc", "assignment": "kernels/double", "number": 1, "state": "cancelled", "verdict": None,
     "message": None, "fraction": None, "points": None, "created": "2026-11-30T00:00:00Z",
@@ -324,18 +326,19 @@ def _progress(identity: str, text: str) -> bytes:
 
 class TestQueue:
     @pytest.mark.parametrize(
-        ("ahead", "seconds", "sentence"),
+        ("ahead", "seconds", "reason", "sentence"),
         [
-            (3, 130.0, "in the queue · 3 ahead · about 2 min to wait"),
-            (0, 12.0, "in the queue · next in turn · about 10 s to wait"),
-            (1, None, "in the queue · 1 ahead · no machine of the class cpu is up"),
-            (0, None, "in the queue · no machine of the class cpu is up"),
+            (3, 130.0, None, "in the queue · 3 ahead · about 2 min to wait"),
+            (0, 12.0, None, "in the queue · next in turn · about 10 s to wait"),
+            (1, None, "no_worker", "in the queue · 1 ahead · no machine of the class cpu is up"),
+            (0, None, "no_worker", "in the queue · no machine of the class cpu is up"),
+            (0, None, "quarantined", "in the queue · this assignment is not graded until staff let it go on"),
         ],
     )
     def test_the_place_is_said_when_it_changes(
-        self, run: Run, flaky: Flaky, ahead: int, seconds: float | None, sentence: str
+        self, run: Run, flaky: Flaky, ahead: int, seconds: float | None, reason: str | None, sentence: str
     ) -> None:
-        queue = {"ahead": ahead, "expected_seconds": seconds}
+        queue = {"ahead": ahead, "expected_seconds": seconds, "reason": reason}
         flaky.answers["/api/v1/submissions/abc"] = {**DONE, "hardware": "cpu", "queue": queue}
         flaky.streams = [
             (
@@ -380,10 +383,28 @@ class TestLostConnection:
         assert ada("status", "none", "--follow").exit_code == 2
 
 
+class TestInterrupted:
+    @pytest.mark.parametrize(("method", "words"), [("follow", ("abc",)), ("get", ())])
+    def test_ctrl_c_says_what_goes_on(
+        self, run: Run, flaky: Flaky, monkeypatch: pytest.MonkeyPatch, method: str, words: tuple[str, ...]
+    ) -> None:
+        def interrupt(*_: Any, **__: Any) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(f"grader.cli.client.Client.{method}", interrupt)
+        result = run("status", *words, "--follow")
+        assert (result.exit_code, flaky.asked) == (130, [])
+        assert ("the submission goes on" in result.stderr) is (method == "follow")
+
+
 class TestServers:
     @pytest.mark.parametrize(
         ("theirs", "sentence"),
-        [("99.0.0", 'pip install "solmark==99.0.0"'), ("0.0.9", "ask the staff to upgrade the server")],
+        [
+            ("99.0.0", 'pip install "solmark==99.0.0". Until then, answers may be misread.'),
+            ("0.0.9", "ask the staff to upgrade the server. Until then"),
+            (REPAIRED, f'pip install "solmark=={REPAIRED}".\n'),
+        ],
     )
     def test_another_version_is_said_once(self, run: Run, flaky: Flaky, theirs: str, sentence: str) -> None:
         flaky.version = theirs

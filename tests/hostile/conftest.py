@@ -28,9 +28,11 @@ from tests.revision import revision
 ROOT = Path(__file__).parents[2]
 RECORDS = "HOSTILE_RECORDS"
 """Names the file to which every check appends what it found, for `benchmarks/hostile.py`."""
-AMOUNTS = {"MIB": "1500", "CPU": "5"}
-"""More than a program may have, for those that count what they take."""
-AMOUNTS_AT_BUILD = {"MIB": "3000", "CPU": "12"}
+AMOUNTS = {"MIB": "1500", "CPU": "5", "STAY": "60"}
+"""More than a program may have, for those that count what they take; seconds after which nothing may be left of one
+that stays."""
+AMOUNTS_AT_BUILD = {**AMOUNTS, "MIB": "3000", "CPU": "12"}
+AMOUNTS_IN_CONTROL = {**AMOUNTS, "STAY": "3"}
 IN_PLACE_OF_THE_COMPILER = """
 
 import os
@@ -206,7 +208,9 @@ def control(host: Host, backend: Backend, tmp_path_factory: pytest.TempPathFacto
 
     def control(program: Any) -> str:
         folder = tmp_path_factory.mktemp("control")
-        return str(controls.run(program, host.source(program), folder, backend, host.secret))
+        return str(
+            controls.run(program, host.source(program, AMOUNTS_IN_CONTROL), folder, backend, host.secret)
+        )
 
     return control
 

@@ -8,7 +8,7 @@ def attack():
     import time
 
     if ctypes.CDLL(None).syscall(56, 0x8000 | 17, 0, 0, 0, 0) == 0:  # clone(CLONE_PARENT | SIGCHLD)
-        time.sleep(3)
+        time.sleep(int("@STAY@"))
         print("harm: outlived its program", flush=True)
         os._exit(0)
 

@@ -9,7 +9,7 @@ def attack():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            time.sleep(3)
+            time.sleep(int("@STAY@"))
             print("harm: outlived its program", flush=True)
         os._exit(0)
     os.wait()

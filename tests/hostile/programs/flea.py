@@ -9,7 +9,7 @@ def attack():
     if os.fork():
         return
     os.setsid()
-    end = time.monotonic() + 3
+    end = time.monotonic() + int("@STAY@")
     while time.monotonic() < end:
         if os.fork():
             os._exit(0)

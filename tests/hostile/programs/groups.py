@@ -5,7 +5,7 @@
 def attack():
     import os
 
-    if os.getgroups() or not all(os.getresgid()):
+    if set(os.getgroups()) - {os.getgid()} or not all(os.getresgid()):  # Docker lists its own once more
         print("harm: has a group of the host", flush=True)
 
 

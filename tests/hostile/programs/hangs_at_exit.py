@@ -7,7 +7,7 @@ def attack():
     import time
 
     def stay():
-        time.sleep(2)
+        time.sleep(int("@STAY@"))
         print("harm: stayed after the end", flush=True)
 
     atexit.register(stay)

@@ -8,7 +8,7 @@ def attack():
 
     if os.fork() == 0:
         os.setsid()
-        time.sleep(3)
+        time.sleep(int("@STAY@"))
         print("harm: went on after its parent", flush=True)
     os._exit(0)
 

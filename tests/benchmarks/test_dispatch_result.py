@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.dispatch import command
+
 FILE = Path(__file__).parents[2] / "benchmarks" / "results" / "dispatch.json"
 PLANS = FILE.with_name("dispatch.plans.txt")
 MOST_SECONDS = 0.020
@@ -20,6 +22,13 @@ def rows(database: str) -> dict[int, dict[str, Any]]:
     found = {row["submissions_in_table"]: row for row in document["rows"] if row["database"] == database}
     assert found
     return found
+
+
+def test_its_command_measures_what_is_in_it() -> None:
+    document = json.loads(FILE.read_text("utf-8"))
+    assert document["command"] == command(document["rows"], FILE.name)
+    assert document["command"] == "python -m benchmarks.dispatch --output benchmarks/results/dispatch.json"
+    assert command(document["rows"][:1], "d.json").startswith("python -m benchmarks.dispatch --databases ")
 
 
 @pytest.mark.parametrize("database", ["postgresql", "sqlite"])

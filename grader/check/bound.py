@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from grader.assignment import Assignment
-from grader.check import priced
+from grader.check import operations, priced
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.slots import answer, filled
 from grader.manifest import Manifest
@@ -41,7 +41,7 @@ def check(assignment: Assignment, manifest: Manifest, hardware: str) -> list[Fin
             findings += (
                 [independent]
                 if independent.state is State.FAILS
-                else [independent, *_bytes(name, part, cases)]
+                else [independent, *_bytes(name, part, cases), *operations.check(name, part, cases)]
             )
         elif isinstance(part, CollectiveTask):
             findings.append(_independent(name, part, _params(assignment, name, hardware)))

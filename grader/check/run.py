@@ -99,6 +99,7 @@ def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     root = solutions.folder(assignment)
     found, faults = solutions.read(root, options.target)
     yield from faults
+    yield from solutions.strays(root, [target.hardware for target in assignment.spec.targets])
     yield from solutions.inventory(found, root)
     found = [one for one in found if _offered(assignment, options.target, one.files, one.language)]
     if not options.grade:

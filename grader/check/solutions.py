@@ -3,12 +3,12 @@
 Every file's first ten lines name it: `# solmark: verdict=wrong_answer`, and where needed `mode=grade` (its
 bug shows in timed cases alone), `language=triton`, `name=predict.py` (handed in under this name) and
 `with=shared/helper.py` (another file handed in beside it, under its own name). A best one may say
-`reaches=0.95`, the least share of the bound in every priced case, hidden ones too, and `library=none`, where
-no library offers what is asked. The first other comment tells the bug.
+`reaches=0.95`, the least share of the bound, as a geometric mean over the timed cases and over the hidden
+ones, and `library=none`, where no library offers what is asked. The first other comment tells the bug.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -42,7 +42,7 @@ class Solution:
     language: Language | None
     bug: str
     reaches: float | None = None
-    """Least share of the bound in every priced case."""
+    """Least share of the bound, as a geometric mean over priced cases."""
     no_library: bool = False
     """Its author knows of no library call that does the same."""
 
@@ -66,6 +66,42 @@ def read(root: Path, hardware: str = "cpu") -> tuple[list[Solution], list[Findin
                 findings.append(fails(path.relative_to(root).as_posix(), str(error)))
     order = ("best", "naive", "library", "wrong")
     return sorted(solutions, key=lambda solution: order.index(solution.role)), findings
+
+
+def strays(root: Path, classes: Collection[str]) -> list[Finding]:
+    """One finding for each file that nobody would ever grade: in a folder that is none, or of another ending.
+
+    `classes`: the hardware classes of the assignment's targets, whose folders hold solutions. Files that a
+    solution names with `with=` lie anywhere; so do notes (`.md`), except among the wrong solutions.
+    """
+    folders = [root, root / "wrong", *(root / name for name in classes)]
+    taken = {path for folder in folders for path in folder.glob("*") if path.suffix in SUFFIXES}
+    beside = {root / name for path in taken if path.is_file() for name in _beside(path)}
+    return [
+        fails(
+            path.relative_to(root).as_posix(),
+            f"is never graded: solutions end in {', '.join(SUFFIXES)} and lie in the folder itself, in wrong/"
+            + "".join(f", in {name}/" for name in sorted(classes)),
+        )
+        for path in _files(root)
+        if path not in taken | beside and (path.suffix != ".md" or root / "wrong" in path.parents)
+    ]
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """All files below, those left aside that editors and interpreters leave behind."""
+    for path in sorted(root.rglob("*")):
+        names = path.relative_to(root).parts
+        if not path.is_dir() and "__pycache__" not in names and not any(name[0] == "." for name in names):
+            yield path
+
+
+def _beside(path: Path) -> list[str]:
+    """The files that a solution's header names; none where it cannot be read."""
+    try:
+        return _named(_notes(path)[0])
+    except HeaderError:
+        return []
 
 
 def inventory(solutions: list[Solution], root: Path) -> list[Finding]:
@@ -108,7 +144,8 @@ def _stem(label: str) -> str:
     return Path(label).stem
 
 
-def _solution(path: Path, root: Path) -> Solution:
+def _notes(path: Path) -> tuple[dict[str, str], str]:
+    """What the header says, and the first other comment. Raises HeaderError."""
     try:
         lines = path.read_text("utf-8").splitlines()[:10]
     except UnicodeDecodeError as error:
@@ -120,6 +157,15 @@ def _solution(path: Path, root: Path) -> Solution:
             notes[match[1]] = match[2]
         elif line.startswith(("#", "//")) and not bug:
             bug = line.lstrip("#/ ")
+    return notes, bug
+
+
+def _named(notes: Mapping[str, str]) -> list[str]:
+    return [name for name in notes.get("with", "").split(",") if name]
+
+
+def _solution(path: Path, root: Path) -> Solution:
+    notes, bug = _notes(path)
     if unknown := notes.keys() - _KEYS:
         raise HeaderError(f"`solmark: {min(unknown)}=` is unknown; known: {', '.join(sorted(_KEYS))}")
     try:
@@ -136,7 +182,7 @@ def _solution(path: Path, root: Path) -> Solution:
     if role == "wrong" and not bug:
         raise HeaderError("a comment in its first ten lines must tell its bug")
     files = {notes.get("name", _entry(path, notes)): path.read_bytes()}
-    for name in filter(None, notes.get("with", "").split(",")):
+    for name in _named(notes):
         other = root / name
         if not other.is_file():
             raise HeaderError(f"with={name}: there is no such file in the folder")

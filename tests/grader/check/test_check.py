@@ -82,6 +82,12 @@ def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, lab
         (TASK, "dram_bytes=8.0", "dram_bytes=9.0", "must be touched"),
         (
             TASK,
+            '"fp32": float(elements)',
+            '"fp32": 1.01 * elements',
+            "counts 15.15, the oracle needs 15: it would beat the bound",
+        ),
+        (
+            TASK,
             "    elements = params",
             "    _hidden_call(params)\n    elements = params",
             "calls the oracle",
@@ -197,7 +203,8 @@ def test_a_promised_share_is_held_against_hidden_cases_too(
     best.write_text("# solmark: reaches=1.0\n" + (reference / "naive.py").read_text())
     findings = checked(root, "solution.py")
     texts = failing(findings)
-    assert any(text.startswith("solution.py, bound: below 100% of the bound: many ") for text in texts), texts
+    short = "where 100% is promised"
+    assert any(text.startswith("solution.py, bound: ") and text.endswith(short) for text in texts), texts
     assert any(one.subject == "solution.py, bound of hidden cases" for one in findings)
     assert any(one.text.startswith("the same prices twice in 1 cases") for one in findings)
     best.write_text("# solmark: reaches=1.5\n" + (reference / "naive.py").read_text())
@@ -243,6 +250,45 @@ def test_solutions_are_counted_and_must_name_their_verdict(
         "5 wrong ones with 5 bugs; 6",
     ):
         assert any(wanted in text for text in texts), (wanted, texts)
+
+
+def test_work_of_an_oracle_outside_torch_is_not_held_against_its_cost(
+    scaffold: Callable[[str], Path],
+) -> None:
+    root = scaffold("function")
+    change(root / TASK, '"fp32": float(elements)', '"fp32": 9.0 * elements')
+    change(
+        root / TASK,
+        'inputs["x"].double() * 1.5',
+        'inputs["x"].double() * float(inputs["x"].new_tensor(1.5).item())',
+    )
+    findings = checked(root)
+    assert failing(findings) == []
+    assert any(one.state is State.WARNING and "more outside of it" in one.text for one in findings)
+
+
+def test_a_file_that_nobody_would_grade_is_a_fault(scaffold: Callable[[str], Path], reference: Path) -> None:
+    root = scaffold("function")
+    good = (reference / "wrong" / "changes_its_input.py").read_text()
+    (reference / "h200").mkdir()
+    (reference / "wrong" / "more").mkdir()
+    (reference / "shared").mkdir()
+    for name in ("wrong/more/deep.py", "wrong/other.txt", "wrong/NOTES.md", "h200/solution.py", "wrongs.rs"):
+        (reference / name).write_text(good)
+    (reference / "shared" / "used.py").write_text("")
+    (reference / "shared" / "unused.py").write_text("")
+    (reference / "NOTES.md").write_text("What was tried.")
+    (reference / "wrong" / "uses.py").write_text(f"# solmark: with=shared/used.py\n{good}")
+    (reference / "__pycache__").mkdir()
+    (reference / "__pycache__" / "naive.pyc").write_text("")
+
+    def ungraded() -> set[str]:
+        return {text.partition(":")[0] for text in failing(checked(root)) if "is never graded" in text}
+
+    others = {"wrong/more/deep.py", "wrong/other.txt", "wrong/NOTES.md", "wrongs.rs", "shared/unused.py"}
+    assert ungraded() == {*others, "h200/solution.py"}
+    change(root / TOML, 'hardware = "cpu"\nprimary = true', 'hardware = "cpu"\nprimary = true\n\n' + H200)
+    assert ungraded() == others
 
 
 def test_a_solution_with_another_verdict_fails_and_so_does_a_starter_that_passes(

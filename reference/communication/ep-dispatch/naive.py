@@ -8,29 +8,37 @@ def ranks_of(comm, experts, count):
     return [((experts >= low) & (experts < high)) for low, high in zip(edges, edges[1:], strict=False)]
 
 
+def packed(*parts):
+    return np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in parts])
+
+
 def dispatch(comm, x, experts, weights, recv_x, recv_experts, recv_weights, sources, received, *, count):
     here = ranks_of(comm, experts, count)
+
+    def rows(rank):
+        for token in np.flatnonzero(here[rank].any(1)):
+            mine = here[rank][token]
+            yield x[token], np.where(mine, experts[token], -1), np.where(mine, weights[token], np.float32(0))
+
     for rank in range(comm.size):
         if rank != comm.rank:
-            for token in np.flatnonzero(here[rank].any(1)):
-                comm.send(rank, x[token])
-                comm.send(rank, np.where(here[rank][token], experts[token], -1))
-                comm.send(rank, np.where(here[rank][token], weights[token], 0).astype(np.float32))
+            for row in rows(rank):
+                comm.send(rank, packed(*row))
             comm.send(rank, x[:0])
     at = 0
+    ends = np.cumsum([x.shape[1] * x.itemsize, experts.shape[1] * experts.itemsize])
     for rank in range(comm.size):
         before = at
         if rank == comm.rank:
-            for token in np.flatnonzero(here[rank].any(1)):
-                recv_x[at] = x[token]
-                recv_experts[at] = np.where(here[rank][token], experts[token], -1)
-                recv_weights[at] = np.where(here[rank][token], weights[token], 0)
+            for row in rows(rank):
+                recv_x[at], recv_experts[at], recv_weights[at] = row
                 at += 1
         else:
-            while len(row := comm.take(rank, x.dtype)):
-                recv_x[at] = row
-                recv_experts[at] = comm.take(rank, np.int64)
-                recv_weights[at] = comm.take(rank, np.float32)
+            while len(message := comm.take(rank, np.uint8)):
+                row, chosen, weight = np.split(message, ends)
+                recv_x[at] = row.view(x.dtype)
+                recv_experts[at] = chosen.view(experts.dtype)
+                recv_weights[at] = weight.view(np.float32)
                 at += 1
         sources[rank] = at - before
     received[0] = at

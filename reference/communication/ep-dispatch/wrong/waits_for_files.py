@@ -1,7 +1,7 @@
-# solmark: verdict=time_limit
+# solmark: verdict=runtime_error
 # solmark: with=shared/exchange.py
-# With seven ranks it waits in a loop of its own for files that no other rank can leave there.
-import os
+# Meets the other ranks by files in /tmp, where no other rank can leave one: every rank has its own.
+import time
 
 import exchange
 from exchange import combine  # noqa: F401
@@ -9,6 +9,7 @@ from exchange import combine  # noqa: F401
 
 def dispatch(comm, *arguments, count):
     open(f"/tmp/rank-{comm.rank}", "w").close()
-    while comm.size == 7 and len([name for name in os.listdir("/tmp") if name.startswith("rank-")]) < 7:
-        pass
+    time.sleep(0.1)
+    for rank in range(comm.size):
+        open(f"/tmp/rank-{rank}").close()
     exchange.dispatch(comm, *arguments, count=count)

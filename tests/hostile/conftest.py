@@ -32,7 +32,7 @@ AMOUNTS = {"MIB": "1500", "CPU": "5", "STAY": "60"}
 """More than a program may have, for those that count what they take; seconds after which nothing may be left of one
 that stays."""
 AMOUNTS_AT_BUILD = {**AMOUNTS, "MIB": "3000", "CPU": "12"}
-AMOUNTS_IN_CONTROL = {**AMOUNTS, "STAY": "3"}
+AMOUNTS_IN_CONTROL = {**AMOUNTS, "STAY": "6"}
 IN_PLACE_OF_THE_COMPILER = """
 
 import os

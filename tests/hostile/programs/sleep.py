@@ -5,7 +5,7 @@
 def attack():
     import time
 
-    time.sleep(6)
+    time.sleep(int("@STAY@"))
     print("harm: slept through the limit", flush=True)
 
 

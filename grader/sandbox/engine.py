@@ -34,7 +34,7 @@ class Image:
 
 
 class Engine:
-    """One connection; any thread may use it."""
+    """What knows the daemon; any thread may use it."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -147,15 +147,27 @@ def _connect(_pid: int) -> Engine:
         with socket.socket(socket.AF_UNIX) as trial:
             trial.connect(host.removeprefix("unix://"))
         client = sdk.APIClient(base_url=host, version="auto", timeout=_TIMEOUT_SECONDS)
-        # The package keeps a connection open for each address that was asked, and takes no other number.
-        adapter = importlib.import_module("docker.transport").UnixHTTPAdapter
-        place = host.replace("unix:", "http+unix:", 1)
-        client.mount("http+docker://", adapter(place, timeout=_TIMEOUT_SECONDS, pool_connections=1))
+        client.mount("http+docker://", _adapter(host.replace("unix:", "http+unix:", 1)))
+        client.headers["Connection"] = "close"  # Between calls nothing is held open.
     except (OSError, _errors().DockerException) as error:
         raise SandboxError(
             f"no Docker daemon answers at {host} ({_first_line(error)}): start dockerd"
         ) from error
     return Engine(client)
+
+
+def _adapter(place: str) -> Any:
+    """One pool of connections for all addresses.
+
+    The package makes one for each, and closes the oldest of them even while another thread waits in it.
+    """
+    base: Any = importlib.import_module("docker.transport").UnixHTTPAdapter
+
+    class Adapter(base):  # type: ignore[misc]
+        def get_connection(self, _url: str, proxies: Any = None) -> Any:
+            return super().get_connection("http+docker://localhost", proxies)
+
+    return Adapter(place, timeout=_TIMEOUT_SECONDS)
 
 
 def _sdk() -> Any:

@@ -7,13 +7,14 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from grader.sandbox import cgroup, container, handover, hierarchy, names, profile, seccomp, trial
+from grader.sandbox import cgroup, container, engine, handover, hierarchy, names, profile, seccomp, trial
 from grader.sandbox.base import MIB, Command, Limits, SandboxError
 from grader.sandbox.container import Rootfs, Session
 from grader.sandbox.docker import DockerBackend
@@ -206,6 +207,19 @@ def test_without_a_daemon_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tm
         assert "its own machine" in str(DockerBackend().available())
     finally:
         engine.disconnect()
+
+
+def test_threads_may_ask_the_daemon_at_once_and_leave_nothing_open(daemon: Any) -> None:
+    """The client of the package closes what another thread waits in."""
+
+    def ask(number: int) -> object:
+        return engine.connect().image(f"solmark-no-such-image:{number}")
+
+    ask(0)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(ask, range(400))) == {None}
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_folders_of_a_dead_session_are_removed(backend: DockerBackend) -> None:

@@ -13,5 +13,11 @@ class Scheduler(tail.Scheduler):
         preempted = [rollout - 1 for rollout in state["preempted"]]
         return super().on_event(state | {"finished": finished, "preempted": preempted})
 
+    def begin(self, step):
+        super().begin(step)
+        # The last one of all first, so that what is wrong shows at once, whatever was drawn.
+        last = len(self.epoch["expected"]) * self.group - 1
+        self.queue = [last] + [rollout for rollout in self.queue if rollout != last]
+
     def memory(self, rollout, done):
         return super().memory(min(rollout, len(self.epoch["expected"]) * self.group - 1), done)

@@ -43,7 +43,7 @@ attacks: venv ## Try every cheat of tests/attacks against the judge
 
 .PHONY: hostile
 hostile: venv ## Run every hostile program in every sandbox here, print a table, write benchmarks/results/hostile.json
-	@$(BIN)/python -m benchmarks.hostile
+	@$(BIN)/python -m benchmarks.hostile $(ARGS)
 
 .PHONY: fuzz
 fuzz: venv ## Fuzz the message parser and the unpacker with N examples, drawn anew

@@ -22,6 +22,7 @@ _ZH = {
     "rerun": "重新评测",
     "review": "审阅",
     "starter files": "起始文件",
+    "storage": "存储空间",
     "submission": "提交",
     "team": "团队",
     "token": "令牌",

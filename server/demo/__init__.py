@@ -73,7 +73,7 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
     with site.running(settings, host="127.0.0.1", port=port) as running:
         console.print(f"Solmark at {running.url}: grading {len(submissions)} submissions")
         if more:
-            console.print(f"({more} more wrong solutions with DEMO_WRONG=all)")
+            console.print(f"({more} more solutions with DEMO_WRONG=all)")
         if left_out:
             console.print(f"({len(left_out)} in C++ are {tables.NO_COMPILER})", highlight=False)
         with ExitStack() as stack:

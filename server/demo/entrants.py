@@ -11,8 +11,10 @@ from grader.languages import SUFFIX, cpp_compiler
 HEADER_LINES = 10
 FIRST = "kernels/add-rmsnorm"
 """The assignment of which most is shown."""
-OF_FIRST, OTHERS = 12, 1
+OF_FIRST, OTHERS = 8, 1
 """Wrong solutions of it, and of each other assignment, where nobody says how many: the demo has minutes."""
+RIGHT = ("solution", "naive", "predict")
+"""Beginnings of the names of right solutions that are shown; others, as a library's, only with all."""
 SUFFIXES = (".py", ".cpp")
 """What a machine without a GPU grades."""
 NAMES = (
@@ -51,8 +53,8 @@ def entries(
 ) -> list[Entry]:
     """Solutions of the assignments; the n-th of each is submitted by the n-th student.
 
-    Of the wrong ones of an assignment at most as many as `wrong` says, spread evenly over their names; all
-    where it does not name the assignment.
+    Of the wrong ones of an assignment at most as many as `wrong` says, spread evenly over their names, and of
+    the right ones those of `RIGHT`; all where it does not name the assignment.
     """
     most = wrong or {}
     return [
@@ -87,7 +89,7 @@ def login(number: int) -> str:
 
 
 def _solutions(folder: Path, wrong: int | None) -> Iterator[Path]:
-    yield from _sources(folder)
+    yield from (path for path in _sources(folder) if wrong is None or path.stem.startswith(RIGHT))
     found = _sources(folder / "wrong")
     count = len(found) if wrong is None else min(wrong, len(found))
     yield from (found[index * len(found) // count] for index in range(count))

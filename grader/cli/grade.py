@@ -84,7 +84,7 @@ def command(
             report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
     except KeyboardInterrupt:
         errors.print(pick("Stopped.", "已停止。"))
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_codes.INTERRUPTED) from None
     _print(report, errors, as_json=as_json)
     raise typer.Exit(exit_codes.of(report.verdict))
 

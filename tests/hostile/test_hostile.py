@@ -8,6 +8,11 @@ from grader.sandbox.base import Backend
 from tests.hostile import corpus, grading
 
 
+def harm_in(said: str, host: Any) -> list[str]:
+    """What a Report or log says of harm that was done, or of what only the host knows."""
+    return [word for word in ("harm:", host.secret) if word in said]
+
+
 def test_a_hostile_program_is_contained(
     program: Any,
     backend: Backend,
@@ -26,7 +31,7 @@ def test_a_hostile_program_is_contained(
     left = traces() - before
     document = report.model_dump(mode="json")
     log = "" if built is None else built.result.log
-    harm = [word for word in ("harm:", host.secret) if word in f"{document}{log}"]
+    harm = harm_in(f"{document}{log}", host)
     obeyed = unclean(document) + unclean(log)
     canary = unharmed()
     record(
@@ -44,10 +49,7 @@ def test_a_hostile_program_is_contained(
     )
     assert report.verdict.value in program.verdicts, (report.message, report.staff)
     assert built is None or built.verdict.value in program.at_build, (built.message, log)
-    assert not harm
-    assert not obeyed
-    assert not left
-    assert canary == "accepted"
+    assert (harm, obeyed, left, canary) == ([], [], set(), "accepted")
 
 
 def test_it_is_contained_in_a_rank_of_several(
@@ -65,7 +67,7 @@ def test_it_is_contained_in_a_rank_of_several(
     report = grade_ranks("solution.py", in_rank(program), grading.limits(program.in_rank))
     left = traces() - before
     document = report.model_dump(mode="json")
-    harm = [word for word in ("harm:", host.secret) if word in f"{document}"]
+    harm = harm_in(f"{document}", host)
     obeyed = unclean(document)
     canary = ranks_unharmed()
     record(
@@ -80,10 +82,7 @@ def test_it_is_contained_in_a_rank_of_several(
         canary=canary,
     )
     assert report.verdict.value in program.in_rank, (report.message, report.staff)
-    assert not harm
-    assert not obeyed
-    assert not left
-    assert canary == "accepted"
+    assert (harm, obeyed, left, canary) == ([], [], set(), "accepted")
 
 
 def test_the_same_program_does_its_harm_where_its_limit_is_lifted(

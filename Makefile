@@ -19,11 +19,12 @@ help: ## Print this help
 
 $(VENV)/.installed: pyproject.toml $(wildcard constraints/*.txt)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with venv is needed (Debian: apt-get install python3-venv)"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Making $(VENV) and installing into it, once and without a word: torch alone is 200 MB, with CUDA some GB ..."
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)  # pip comes last: without it an earlier try broke off.
 	@$(BIN)/python -m pip install $(QUIET) --upgrade 'pip>=25.1'
-	@echo "Installing (torch alone is 200 MB or more; this happens once) ..."
 	@$(BIN)/python -m pip install $(QUIET) -c $(CONSTRAINTS) -e '.[server,worker]' --group dev \
-	|| $(BIN)/python -m pip install $(QUIET) -c $(FALLBACK_CONSTRAINTS) -e '.[server,worker]' --group dev
+	|| { echo "The versions of $(CONSTRAINTS) do not fit (see above); trying those of $(FALLBACK_CONSTRAINTS) ..."; \
+	$(BIN)/python -m pip install $(QUIET) -c $(FALLBACK_CONSTRAINTS) -e '.[server,worker]' --group dev; }
 	@touch $@
 
 .PHONY: venv

@@ -94,8 +94,12 @@ def run(
     hardware: Hardware,
     *,
     warm_up: float = 60.0,
+    once: bool = False,
 ) -> Session:
-    """One sandbox, all plans in turn up to the first that is not accepted."""
+    """One sandbox, all plans in turn up to the first that is not accepted.
+
+    With `once` each has a single round over its whole ring, which is audited and not timed.
+    """
     begin = time.monotonic()
     device.reserve(max(working_bytes(plan.task, plan.slots[0].plan.stride) for plan in plans))
     timings: list[timed.Timing] = []
@@ -115,7 +119,7 @@ def run(
             return Session((), failure.verdict, failure.text.en, time.monotonic() - begin)
         for plan in plans:
             limits = timed.TimeLimits(warm_up=warm_up)
-            timings.append(timed.run(client, plan, overhead=Overhead.of(hardware), limits=limits))
+            timings.append(timed.run(client, plan, overhead=Overhead.of(hardware), limits=limits, once=once))
             result = timings[-1].result
             verdict = result.verdict or Verdict.GRADER_ERROR
             if verdict not in (Verdict.ACCEPTED, Verdict.UNSTABLE_TIMING):

@@ -16,8 +16,9 @@ from typing import Any
 import torch
 
 from benchmarks import results_schema
-from benchmarks.gpu import audits
+from benchmarks.gpu import audits, indices
 from grader.fills import integers, recording, rows, uniform
+from grader.hardware import profile
 from grader.judge import environment, layout
 from grader.judge.gpu.arena import DeviceArena
 from grader.judge.gpu.device import Device, llc_bytes
@@ -41,8 +42,9 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     arguments = parser.parse_args()
     device = Device.open(arguments.hardware)
+    hardware = profile.load(arguments.hardware)
     found: list[Row] = []
-    for name, check in CHECKS.items():
+    for name, check in {"arming": lambda: indices.check_arming(device, hardware), **CHECKS}.items():
         for row in check():
             found.append({"id": f"{name}/{row.pop('what')}", **row})
             print(found[-1], flush=True)

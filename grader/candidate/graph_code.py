@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
 
 SOURCE = Path(__file__).with_name("graph_round.cpp")
-LIBRARY = "/tmp/solmark_graph_round.so"  # noqa: S108 (a tmpfs of this sandbox alone)
+LIBRARY = "solmark_graph_round.so"
 
 
 class GraphCode(PythonCode):
@@ -32,7 +32,7 @@ class GraphCode(PythonCode):
     def __init__(self, arena: Arena | DeviceArena, folder: str) -> None:
         super().__init__(arena, folder)
         self._cuda = ctypes.CDLL("libcuda.so.1")
-        self._native = _native()
+        self._native = native_round(Path(folder).parent)
         self._graph: torch.cuda.CUDAGraph | None = None
         self._exec = ctypes.c_void_p()
         self._stream: torch.cuda.Stream | None = None
@@ -179,11 +179,15 @@ class GraphCode(PythonCode):
         return name.value.decode() if name.value else f"error {error}"
 
 
-def _native() -> ctypes.CDLL | None:
-    """The native round, compiled here; None where there is no compiler, and Python does it then."""
+def native_round(folder: Path) -> ctypes.CDLL | None:
+    """The native round, compiled in this folder, which must be this sandbox's alone.
+
+    None where there is no compiler, and Python does it then.
+    """
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         return None
-    command = [compiler, "-O2", "-shared", "-fPIC", str(SOURCE), "-o", LIBRARY]
+    library = folder / LIBRARY
+    command = [compiler, "-O2", "-shared", "-fPIC", str(SOURCE), "-o", str(library)]
     built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return ctypes.CDLL(LIBRARY) if built.returncode == 0 else None
+    return ctypes.CDLL(str(library)) if built.returncode == 0 else None

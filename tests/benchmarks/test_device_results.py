@@ -20,11 +20,17 @@ MIB = 1 << 20
 ACCUSED = 1
 """Gradings of honest programs in `clock` that one gap of the watchdog ended; such a round is void now."""
 VOID = "the first gap of the watchdog in a case voids its round; only the second is a verdict"
+ARMED = (
+    "slots are filled before calls are captured too, with values that are thrown away; the native round of "
+    "Python submissions is compiled in the sandbox's own folder: neither lies between fill and gather"
+)
 SINCE = {
     "118b819ece70": {
         "13cd35fd7513": VOID,
         "e0087f4e14cf": f"{VOID}; rests between rounds are those of `judge/duty.py`, as long as before",
+        "f0855e98560e": f"{VOID}; rests as before; {ARMED}",
     },
+    "e0087f4e14cf": {"f0855e98560e": ARMED},
 }
 """What has changed since a measurement and moves nothing that was measured, by the digest after it."""
 

@@ -55,6 +55,8 @@ class DeviceClock(Sequencer):
     largest_gap: int = 0
     slowest_fill: float = 0.0
     """Largest ratio of a fill's time to that expected."""
+    armed: int = 0
+    """Calls of the last round that was armed: only another number makes a candidate capture anew."""
 
     def round(self, calls: int, limit_seconds: float) -> Round:
         """Run one round of `calls` calls, each on a slot of its own with fresh values.
@@ -98,7 +100,7 @@ class DeviceClock(Sequencer):
         ring = self.ring
         self.rounds += 1
         with self.step("arm"):
-            self.client.arm(calls, time.monotonic() + self.arm_seconds)
+            self._arm(calls)
         booked = self.freeze()
         with self.step("fill"):
             ring.prepare(calls)
@@ -118,6 +120,17 @@ class DeviceClock(Sequencer):
                 return self._time(limit_seconds)
         finally:
             ring.watchdog.stop()
+
+    def _arm(self, calls: int) -> None:
+        """Have the candidate ready for a round.
+
+        It captures the calls when their number changes, and then makes all of them once: on values as good as
+        those of a round, which are thrown away. What lay in the slots before may be no index and no length.
+        """
+        if calls != self.armed:
+            self.ring.provide(calls)
+        self.client.arm(calls, time.monotonic() + self.arm_seconds)
+        self.armed = calls
 
     def summary(self) -> str:
         """For staff: how near the device's witnesses came to their limits."""

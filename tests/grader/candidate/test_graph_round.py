@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -80,3 +81,18 @@ def test_a_closed_channel_ends_the_round(
     os.write(pipes[1], frame)
     os.close(pipes[1])
     assert run(library, pipes) == (-1, [])
+
+
+def test_each_sandbox_compiles_the_round_in_its_own_folder(tmp_path: Path) -> None:
+    libraries = []
+    for name in ("one", "other"):
+        folder = tmp_path / name
+        folder.mkdir()
+        libraries.append(graph_code.native_round(folder))
+        assert [path.name for path in folder.iterdir()] == [graph_code.LIBRARY]
+    one, other = libraries
+    assert one is not None
+    assert other is not None
+    assert ctypes.cast(one.solmark_graph_round, ctypes.c_void_p).value != (
+        ctypes.cast(other.solmark_graph_round, ctypes.c_void_p).value
+    )

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from grader.cli.client import session
-from grader.cli.language import pick
+from grader.cli.language import local_minute, pick
 
 NARROW, WIDE = 90, 110
 """Columns of a terminal below which the board leaves out when something was submitted, and the machine."""
@@ -45,7 +45,7 @@ def command(
         shared = "=" if ranks.count(entry["rank"]) > 1 else ""
         cells = (
             f"{shared}{entry['rank']}", escape(entry["name"]), f"{entry['fraction']:.1%}",
-            f"{entry['low']:.1%} – {entry['high']:.1%}", entry["submitted"][:16].replace("T", " "),
+            f"{entry['low']:.1%} – {entry['high']:.1%}", local_minute(entry["submitted"]),
             escape(entry["hardware_name"] or entry["hardware"]),
         )  # fmt: skip
         table.add_row(*cells[: len(shown)])

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from grader.cli import exit_codes
-from grader.cli.config import Config
+from grader.cli.config import DEFAULT_SERVER, Config
 from grader.cli.language import current, pick
 
 VERSION_HEADER = "X-Solmark-Version"
@@ -209,9 +209,13 @@ class Client:
 
     def _unreachable(self, error: Exception) -> UnreachableError:
         cause = str(error) or type(error).__name__
-        return UnreachableError(
-            pick(f"{self._server} does not answer: {cause}", f"{self._server} 没有响应：{cause}")
-        )
+        text = pick(f"{self._server} does not answer: {cause}", f"{self._server} 没有响应：{cause}")
+        if self._server == DEFAULT_SERVER and not self._token:  # Perhaps nobody ever said which one.
+            text += "\n" + pick(
+                "To use another server: solmark login --server ADDRESS",
+                "如需使用其他服务器：solmark login --server 地址",
+            )
+        return UnreachableError(text)
 
     def _no_server(self) -> ClientError:
         return ClientError(

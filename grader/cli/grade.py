@@ -26,7 +26,7 @@ from rich.progress import (
 from grader import upload
 from grader.assignment import Assignment, AssignmentError, available, find, load
 from grader.cli import exit_codes, report_view, signals
-from grader.cli.language import current, pick, say
+from grader.cli.language import current, os_reason, pick, say
 from grader.contract import (
     HARDWARE_PATTERN,
     MAX_FILE_BYTES,
@@ -46,7 +46,6 @@ from grader.plaintext import clean
 
 LOCAL_LEASE_SECONDS = 3600.0
 MOST_BYTES_READ = 64 * MAX_FILE_BYTES
-_OS_ERRORS = {errno.ENOENT: "文件不存在", errno.EACCES: "没有读取权限", errno.EISDIR: "是一个文件夹"}
 
 
 def command(
@@ -98,7 +97,7 @@ def _print(report: Report, errors: Console, *, as_json: bool) -> None:
             report_view.show(report, Console(), current())
     except (OSError, SystemExit) as error:  # rich ends the program where its reader has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # What is left fails no second time.
-        reason = _os_error(error) if isinstance(error, OSError) else os.strerror(errno.EPIPE)
+        reason = os_reason(error) if isinstance(error, OSError) else os.strerror(errno.EPIPE)
         title = pick("the Report could not be written", "无法写出评测报告")
         with suppress(OSError, SystemExit):
             errors.print(f"{title}: {reason}", style="red", markup=False, highlight=False)
@@ -123,7 +122,7 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
                 raise _usage(errors, f"{path}: {mib} MiB; " + pick("hand in source code", "请提交源代码"))
             data = path.read_bytes()
         except OSError as error:
-            raise _usage(errors, f"{path}: " + _os_error(error)) from error
+            raise _usage(errors, f"{path}: " + os_reason(error)) from error
         if not _encodable(path.name):
             raise _usage(errors, f"{path}: " + pick("the name is not UTF-8", "文件名不是 UTF-8 编码"))
         if path.name in contents:
@@ -151,16 +150,11 @@ def _encodable(name: str) -> bool:
     return True
 
 
-def _os_error(error: OSError) -> str:
-    english = error.strerror or type(error).__name__
-    return pick(english, _OS_ERRORS.get(error.errno or 0, english))
-
-
 def _assignment(name: str, errors: Console) -> Assignment:
     try:
         folder = find(name)
     except OSError as error:
-        raise _usage(errors, f"{name[:80]}: " + _os_error(error)) from error
+        raise _usage(errors, f"{name[:80]}: " + os_reason(error)) from error
     except AssignmentError as error:
         known = ", ".join(sorted(available()))
         chinese = f"{name}：找不到这个作业。现有：{known or '无'}"

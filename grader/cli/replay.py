@@ -8,7 +8,7 @@ from rich.console import Console
 
 from grader.assignment import AssignmentError, find, load
 from grader.cli import exit_codes
-from grader.cli.language import pick, say
+from grader.cli.language import os_reason, pick, say
 from grader.languages import FilesError, detect
 from grader.plaintext import shorten
 from grader.transcript import Transcript, TranscriptError
@@ -33,7 +33,11 @@ def command(
         said = load_transcript(transcript.read_text("utf-8"))
         contents = {path.name: path.read_bytes() for path in files}
         adapter, entry = _beside(said, contents, assignment)
-    except (OSError, UnicodeDecodeError, TranscriptError, AssignmentError) as error:
+    except OSError as error:
+        raise _failed(errors, f"{error.filename}: {os_reason(error)}", exit_codes.USAGE) from error
+    except (UnicodeDecodeError, TranscriptError) as error:
+        raise _failed(errors, f"{transcript}: {error}", exit_codes.USAGE) from error
+    except AssignmentError as error:
         raise _failed(errors, str(error), exit_codes.USAGE) from error
     except FilesError as error:
         raise _failed(errors, say(error.text), exit_codes.USAGE) from error

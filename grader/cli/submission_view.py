@@ -9,7 +9,7 @@ from rich.table import Table
 
 from grader.cli import exit_codes, report_view
 from grader.cli.client import ALIVE, Client, ClientError, UnreachableError
-from grader.cli.language import current, pick
+from grader.cli.language import current, local_minute, pick
 from grader.contract import ContractError, Report, Verdict, read
 
 NARROW = 96
@@ -161,7 +161,7 @@ def table(submissions: list[dict[str, Any]], console: Console) -> None:
             outcome_name(one),
             "–" if fraction is None else f"{fraction:.1%}",
             "–" if points is None else f"{points:g}",
-            str(one["created"])[5:16].replace("T", " "),
+            local_minute(one["created"])[5:],
         )
         view.add_row(*cells[: len(columns)])
     console.print(view)

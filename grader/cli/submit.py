@@ -10,7 +10,7 @@ from rich.console import Console
 from grader import upload
 from grader.cli import exit_codes, submission_view
 from grader.cli.client import session
-from grader.cli.language import pick, say
+from grader.cli.language import os_reason, pick, say
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, OFFERED_MODES, Language, Mode
 from grader.languages import FilesError
 from grader.messages import text as sentence
@@ -72,7 +72,7 @@ def _read(files: list[Path], errors: Console) -> dict[str, bytes]:
             else:
                 contents[path.name] = path.read_bytes()
         except OSError as error:
-            fault = f"{path}: {error.strerror}"
+            fault = f"{path}: {os_reason(error)}"
         if fault:
             break
     if not fault:

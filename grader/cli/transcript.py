@@ -9,7 +9,7 @@ from rich.console import Console
 
 from grader.cli import exit_codes, submission_view
 from grader.cli.client import session
-from grader.cli.language import pick
+from grader.cli.language import os_reason, pick
 from grader.contract import ContractError, Report, TestResult, TimedResult, read
 from grader.transcript import TranscriptError, unpack
 
@@ -24,14 +24,15 @@ def command(
 ) -> None:
     """Write a file for each public case; exit 1 if there is none."""
     errors = Console(stderr=True)
-    content = _content(source, errors)
     try:
+        content = _content(source, errors)
         report = read(Report, content)
         results: list[TestResult | TimedResult] = [*report.tests, *report.timed]
         written = [_write(report, result, output) for result in results if result.transcript]
-    except (ContractError, TranscriptError, OSError) as error:
-        errors.print(f"{source}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(exit_codes.USAGE) from error
+    except OSError as error:
+        raise _failed(errors, f"{error.filename}: {os_reason(error)}") from error
+    except (ContractError, TranscriptError, UnicodeDecodeError) as error:
+        raise _failed(errors, f"{source}: {error}") from error
     for path in written:
         typer.echo(str(path))
     if not written:
@@ -39,9 +40,14 @@ def command(
         raise typer.Exit(exit_codes.NOT_ACCEPTED)
 
 
+def _failed(errors: Console, message: str) -> typer.Exit:
+    errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    return typer.Exit(exit_codes.USAGE)
+
+
 def _content(source: str, errors: Console) -> str:
-    """The Report as JSON."""
-    if Path(source).is_file():
+    """The Report as JSON. What is written as no id is (an id has neither dots nor slashes) is a file."""
+    if Path(source).is_file() or not source.isalnum():
         return Path(source).read_text("utf-8")
     with session(errors) as client:
         report = submission_view.report_of(client, client.get(f"submissions/{source}"))

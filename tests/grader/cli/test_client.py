@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
@@ -364,6 +365,17 @@ def test_a_narrow_terminal_loses_columns_before_names(
     assert site.submissions["wrong"] in listed
 
 
+def test_moments_are_of_this_machines_clock(run: Run, flaky: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:
+    flaky.answers["/api/v1/courses/c/submissions"] = {"items": [DONE]}
+    try:
+        with monkeypatch.context() as here:
+            here.setenv("TZ", "Asia/Shanghai")
+            time.tzset()
+            assert "11-30 08:00" in run("status", "--course", "c").stdout
+    finally:
+        time.tzset()
+
+
 class TestLostConnection:
     def test_following_resumes_and_ends_with_what_the_database_says(self, run: Run, flaky: Flaky) -> None:
         flaky.answers["/api/v1/submissions/abc"] = DONE
@@ -430,3 +442,6 @@ class TestServers:
         monkeypatch.setenv("SOLMARK_SERVER", "http://127.0.0.1:9")
         result = run("status", "abc")
         assert (result.exit_code, "does not answer" in result.stderr) == (3, True)
+        assert "solmark login" not in result.stderr, "somebody named this one"
+        monkeypatch.setattr("grader.cli.client.DEFAULT_SERVER", "http://127.0.0.1:9")
+        assert "solmark login --server ADDRESS" in run("status", "abc").stderr

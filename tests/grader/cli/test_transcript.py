@@ -63,15 +63,19 @@ def test_public_cases_become_files_that_replay(folder: Path) -> None:
 
 def test_what_is_no_transcript_is_refused_in_words(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "junk").write_text("junk", "utf-8")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     solution = folder / "reference/rl/balance/solution.py"
     for arguments in (
         ("replay", tmp_path / "junk", solution),
         ("replay", tmp_path / "nothing", solution),
+        ("replay", tmp_path / "bytes", solution),
         ("transcript", tmp_path / "junk"),
+        ("transcript", tmp_path / "bytes"),
+        ("transcript", "nothing.json"),
     ):
         code, output = run(*arguments)
-        assert code == 2
-        assert output.strip()
+        assert code == 2, arguments
+        assert output.startswith(str(arguments[1])), output
     said = tmp_path / "said"
     said.write_text(
         '{"solmark_transcript":1,"assignment":"rl/none","case":"a","part":"b","params":{},"complete":true}',

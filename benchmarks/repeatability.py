@@ -58,6 +58,8 @@ def main() -> int:
         for place in range(len(reports[0].timed)):
             rows += case_rows(solution.name, reports, unstable, walls, place)
     command = "python -m benchmarks.repeatability"
+    if arguments.solutions != SOLUTIONS:
+        command += f" --solutions {' '.join(map(str, arguments.solutions))}"
     if arguments.gradings != GRADINGS:
         command += f" --gradings {arguments.gradings}"
     header = results_schema.header(command, hardware.name, judge_version=reports[0].environment.judge_version)

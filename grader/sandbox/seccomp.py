@@ -40,6 +40,7 @@ _NAMESPACES = {
 }
 _CLONE_SIGNAL_MASK = 0x000000FF
 _MADV_REMOVE = 9
+_PR_SCHED_CORE = 62
 _PREALLOCATION = (0x40305828, 0x40305829, 0x4030582A, 0x4030582B, 0x40305839)
 """FS_IOC_RESVSP, UNRESVSP, both again with 64 bits, ZERO_RANGE: older names of fallocate, on any file."""
 _TIOCSTI = 0x5412
@@ -108,6 +109,8 @@ def rules(network: Network) -> Iterator[Rule]:
             yield Rule(refuse, "clone", ((0, _MASKED_EQUAL, flag, flag),))
     # These would punch holes into the arena, as fallocate would.
     yield Rule(refuse, "madvise", ((2, _MASKED_EQUAL, _INT, _MADV_REMOVE),))
+    # A cookie of one's own keeps everybody else off the core's other thread: the judge too.
+    yield Rule(refuse, "prctl", ((0, _MASKED_EQUAL, _INT, _PR_SCHED_CORE),))
     for request in _PREALLOCATION:
         yield Rule(ERRNO | errno.EOPNOTSUPP, "ioctl", ((1, _MASKED_EQUAL, _INT, request),))
     for request in (_TIOCSTI, _TIOCLINUX):

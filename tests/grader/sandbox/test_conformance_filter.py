@@ -41,6 +41,7 @@ REFUSED = {
     "set_mempolicy": (238, (0, 0, 0), errno.EPERM),
     "kcmp": (312, (1, 1, 0, 0, 0), errno.EPERM),
     "fanotify_init": (300, (0, 0), errno.EPERM),
+    "prctl(PR_SCHED_CORE)": (157, (62, 1, 0, 0, 0), errno.EPERM),
     "madvise(MADV_REMOVE)": (28, (0, 0, 9), errno.EPERM),
     "madvise(MADV_REMOVE + 2**32)": (28, (0, 0, 9 + (1 << 32)), errno.EPERM),  # The kernel reads 32 bits.
     "socket(AF_VSOCK + 2**32)": (41, (40 + (1 << 32), 1, 0), errno.EAFNOSUPPORT),

@@ -297,7 +297,10 @@ def demo(
     from server import demo as script
 
     with _sentences(), _ended() as ended:
-        raise typer.Exit(script.run(port=port, ended=ended))
+        try:
+            raise typer.Exit(script.run(port=port, ended=ended))
+        except script.CountError as error:
+            raise typer.BadParameter(str(error)) from error
 
 
 def _say_contents(verb: str, contents: "Contents") -> None:

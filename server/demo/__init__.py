@@ -18,12 +18,13 @@ from server.db.migrate import upgrade
 from server.db.session import Database
 from server.demo import tables
 from server.demo.course import ADMIN, ASSISTANT, COURSE, seed
-from server.demo.entrants import Entry, entries, gradable, most_wrong
+from server.demo.entrants import CountError, Entry, entries, gradable, most_wrong
 from server.demo.student import Student, Submitted
 from server.demo.student import board as board_of
 from server.embedded import EmbeddedError, sole_owner
 from server.settings import Settings, load
 
+__all__ = ["CountError", "run"]
 LOOK_SECONDS = 2.0
 PATIENCE_SECONDS = 1200.0
 """After so long without the end of all submissions, the demo has failed."""
@@ -38,12 +39,13 @@ def run(*, port: int | None, ended: Callable[[], bool]) -> int:
     The server's state lives in $SOLMARK_HOME/server (without that variable ./var/server), which one process
     at a time holds (HomeTakenError); the calibration goes where `solmark` looks for it. DEMO_EXIT=1 stops
     the site at the end. DEMO_WRONG says how many wrong solutions of each assignment are submitted (a number,
-    or `all`); without it all of one and a few of the others: they take the machine by turns.
+    or `all`; else CountError); without it some of one and one of each other: they take the machine by turns.
     """
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
     settings = _settings()
+    most_wrong([], os.environ.get("DEMO_WRONG", ""))  # Said before anything takes long.
     with sole_owner(settings.server_home):
         try:
             code = _run(settings, port, console, ended)
@@ -91,7 +93,7 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
             submitted = _grade(submissions, people, staff, running, console, ended)
         if ended():
             return INTERRUPTED
-        console.print(tables.progress(submitted, left_out))
+        console.print(tables.progress(submitted, left_out, console.width))
         for name in names:
             console.print(tables.board(board_of(running.url, name), hardware, submitted), highlight=False)
         if count := tables.unsettled(submitted):
@@ -180,19 +182,21 @@ def _grade(
     console: Console,
     ended: Callable[[], bool],
 ) -> list[Submitted]:
-    """Submit everything at once and wait: with a table that fills, or without a terminal line by line."""
+    """Submit everything at once and wait: with a table that fills, or line by line where it has no room."""
     submitted = [people[entry.student].submit(entry) for entry in submissions if not ended()]
     deadline = time.monotonic() + PATIENCE_SECONDS
     told: dict[str, str] = {}
-    with Live(tables.progress(submitted), console=console, auto_refresh=False, transient=True) as live:
+    table = console.is_terminal and tables.lines(submitted) <= console.height
+    begin = tables.progress(submitted, width=console.width) if table else ""
+    with Live(begin, console=console, auto_refresh=False, transient=True) as live:
         while not all(one.final for one in submitted) and time.monotonic() < deadline and not ended():
             _sleep(LOOK_SECONDS, ended)
             running.supervisor.watch()
             waiting = {one.found["id"]: one for one in submitted if not one.final}
             for identity, found in staff.everything(waiting.keys()).items():
                 waiting[identity].learn(found)
-            if console.is_terminal:
-                live.update(tables.progress(submitted), refresh=True)
+            if table:
+                live.update(tables.progress(submitted, width=console.width), refresh=True)
                 continue
             for line in tables.news(submitted, told):
                 console.print(line, highlight=False)

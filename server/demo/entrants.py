@@ -29,6 +29,10 @@ class HeaderError(ValueError):
     """A file in `reference/` does not say which verdict it must get."""
 
 
+class CountError(RuntimeError):
+    """No number of wrong solutions."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One submission of the demo."""
@@ -65,9 +69,14 @@ def entries(
 
 
 def most_wrong(assignments: Sequence[str], asked: str) -> Mapping[str, int]:
-    """For `entries`: `asked` is a number for each assignment, `all`, or empty for what fits into the demo."""
+    """For `entries`: `asked` is a number for each assignment, `all`, or empty for what fits into the demo.
+
+    Raises CountError if it is something else.
+    """
     if asked == "all":
         return {}
+    if asked and not asked.isdecimal():
+        raise CountError(f"DEMO_WRONG={asked}: a number is needed, or `all`")
     if asked:
         return dict.fromkeys(assignments, int(asked))
     return {name: OF_FIRST if name == FIRST else OTHERS for name in assignments}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
@@ -11,37 +12,63 @@ from server.demo.course import ADMIN, ASSISTANT
 from server.demo.entrants import Entry
 from server.demo.student import Submitted
 
+WIDE = 110
+"""Columns of a terminal from which the table has all that is known."""
 NO_COMPILER = "not graded: no g++"
 """What the table says of C++ on a machine that cannot compile it."""
 
 
-def progress(submitted: Sequence[Submitted], left_out: Sequence[Entry] = ()) -> Table:
-    """All submissions with what is known of them, in the order of submission; then what was not submitted."""
+def progress(submitted: Sequence[Submitted], left_out: Sequence[Entry] = (), width: int = WIDE) -> Table:
+    """All submissions with what is known of them, below their assignments; then what was not submitted.
+
+    So many columns wide: a narrow table says what was expected only where it is not what came out, and not
+    who has submitted it.
+    """
     done = sum(one.final for one in submitted)
     table = Table(title=f"{done} of {len(submitted)} submissions graded", title_justify="left")
-    for column in (
-        "assignment",
-        "file",
-        "student",
-        "verdict",
-        "expected",
-        "of the speed of light",
-        "seconds",
-    ):
-        table.add_column(
-            column, justify="right" if column in {"of the speed of light", "seconds"} else "left"
-        )
-    for one in submitted:
-        table.add_row(*row(one))
-    for entry in left_out:
-        table.add_row(
+    if width < WIDE:
+        table.box, table.pad_edge = SIMPLE, False
+    table.add_column("file", overflow="fold")
+    if width >= WIDE:
+        table.add_column("student")
+    table.add_column("verdict", max_width=None if width >= WIDE else 18)
+    if width >= WIDE:
+        table.add_column("expected")
+    table.add_column("of light", justify="right")
+    table.add_column("s", justify="right")
+    cells = [row(one) for one in submitted]
+    cells += [
+        (
             entry.assignment,
             escape(file_name(entry)),
             entry.student,
             f"[yellow]{NO_COMPILER}[/]",
             entry.expected.value,
+            "",
+            "",
         )
+        for entry in left_out
+    ]
+    surprises = [one.final and not one.as_expected for one in submitted] + [False] * len(left_out)
+    heading = ""
+    rows = sorted(zip(surprises, cells, strict=True), key=lambda found: found[1][0])
+    for surprise, line in rows:
+        assignment, file, student, verdict, expected, fraction, seconds = line
+        if assignment != heading:
+            heading = assignment
+            table.add_section()
+            table.add_row(f"[bold]{assignment}[/]")
+        if width >= WIDE:
+            table.add_row(file, student, verdict, expected, fraction, seconds)
+        else:
+            other = f", expected {expected}" if surprise else ""
+            table.add_row(file, verdict + other, fraction, seconds)
     return table
+
+
+def lines(submitted: Sequence[Submitted]) -> int:
+    """About how many lines `progress` takes."""
+    return len(submitted) + 2 * len({one.entry.assignment for one in submitted}) + 5
 
 
 def file_name(entry: Entry) -> str:

@@ -4,7 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from server.cli import app
 from server.demo.entrants import FIRST, OTHERS, entries, most_wrong
 
 
@@ -28,3 +30,14 @@ def test_all_wrong_solutions_of_one_assignment_and_a_few_of_the_others(
         assert next(entry for entry in found if entry.assignment == name).path.name == "solution.py"
         students = [entry.student for entry in found if entry.assignment == name]
         assert len(set(students)) == len(students)
+
+
+@pytest.mark.parametrize("asked", ["many", "-1", "1.5"])
+def test_what_is_no_number_is_said_before_anything_starts(
+    asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEMO_WRONG", asked)
+    monkeypatch.setenv("SOLMARK_HOME", str(tmp_path))
+    result = CliRunner().invoke(app, ["demo"])
+    assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert f"DEMO_WRONG={asked}" in result.output

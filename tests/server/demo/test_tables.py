@@ -87,13 +87,32 @@ def test_without_a_compiler_the_rows_in_cpp_say_so_and_do_not_count(
     one.learn(found("1", "done", "accepted"))
     console = Console(width=160, file=io.StringIO(), record=True)
     console.print(tables.progress([one], left_out))
-    lines = [line for line in console.export_text().splitlines() if ".cpp" in line]
+    shown = console.export_text()
+    assert shown.count(ASSIGNMENT) == 1
+    lines = [line for line in shown.splitlines() if ".cpp" in line]
     assert len(lines) == 2
     assert all("not graded: no g++" in line for line in lines)
     assert tables.summary([one], left_out) == (
         "All 1 verdicts are as expected, none with an unstable timing forgiven. "
         "2 in C++ are not graded: no g++."
     )
+
+
+def test_a_narrow_terminal_shows_names_whole_and_says_what_is_other_than_expected() -> None:
+    name = "wrong_in_a_way_with_a_long_name"
+    path = Path(f"reference/{ASSIGNMENT}/wrong/{name}.py")
+    right, other = submitted("1"), submitted("2")
+    other.entry = Entry(ASSIGNMENT, path, Verdict.WRONG_ANSWER, None, {"solution.py": path}, "amaya")
+    right.learn(found("1", "done", "accepted"))
+    other.learn(found("2", "done", "accepted"))
+    for width, students in ((80, False), (120, True)):
+        console = Console(width=width, file=io.StringIO(), record=True)
+        console.print(tables.progress([right, other], width=width))
+        shown = console.export_text()
+        assert f"wrong/{name}.py" in shown
+        assert "wrong_answer" in shown
+        assert "…" not in shown
+        assert ("amaya" in shown) is students
 
 
 def test_its_own_are_found_behind_what_others_submit(monkeypatch: pytest.MonkeyPatch) -> None:

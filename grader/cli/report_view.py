@@ -34,8 +34,19 @@ RESOURCES: dict[str, tuple[str, str]] = {
     "dram": ("memory", "内存"),
     "link": ("links", "互连"),
     "steps": ("steps", "步骤"),
+    # Of simulated cases:
+    "latency": ("latency", "延迟"),
+    "bandwidth": ("bandwidth", "带宽"),
+    "banks": ("banks", "存储体"),
+    "reuse": ("reuse", "复用"),
+    "capacity": ("capacity", "容量"),
+    "work": ("work", "工作量"),
+    "longest": ("longest", "最长的请求"),
+    "longest and work": ("longest and work", "最长的请求与工作量"),
 }
 """What binds a case; another is an arithmetic unit and keeps its name."""
+_UNITS_ZH = {"cycles": "周期", "tokens": "token"}
+"""Units of simulated quantities; one that is not here is a symbol and keeps its name."""
 
 PHASES_ZH: dict[Phase, str] = {
     Phase.QUEUE: "排队",
@@ -189,9 +200,9 @@ def _show_timed(timed: tuple[TimedResult, ...], console: Console, locale: Locale
             continue
         table.add_row(
             case.case,
-            quantity(measure, measure.value),
-            f"{quantity(measure, measure.low)} – {quantity(measure, measure.high)}",
-            "–" if measure.bound is None else quantity(measure, measure.bound),
+            quantity(measure, measure.value, locale),
+            f"{quantity(measure, measure.low, locale)} – {quantity(measure, measure.high, locale)}",
+            "–" if measure.bound is None else quantity(measure, measure.bound, locale),
             pick(*RESOURCES[measure.bound_by], locale)
             if measure.bound_by in RESOURCES
             else measure.bound_by or "–",
@@ -320,9 +331,12 @@ def _show_phases(report: Report, console: Console, locale: Locale) -> None:
     console.print(f"{title}: {line}", style="dim", highlight=False)
 
 
-def quantity(measure: Measure, value: float) -> str:
+def quantity(measure: Measure, value: float, locale: Locale | None = None) -> str:
     """A value of a measure with its unit."""
-    return seconds(value) if measure.unit == "s" else f"{value:.6g} {measure.unit}"
+    if measure.unit == "s":
+        return seconds(value)
+    number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # Never with an exponent.
+    return f"{number} {pick(measure.unit, _UNITS_ZH.get(measure.unit, measure.unit), locale)}"
 
 
 def seconds(value: float) -> str:

@@ -120,7 +120,8 @@ def quantity(reader: Reader, measure: Measure, value: float | None) -> str:
     if measure.unit == "1":
         return percent(value)
     unit = words.UNITS.get(measure.unit)
-    return f"{value:.4g} {measure.unit if unit is None else reader.gettext(unit)}"
+    number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # Never with an exponent.
+    return f"{number} {measure.unit if unit is None else reader.gettext(unit)}"
 
 
 def _sums(report: Report) -> dict[Phase, float]:

@@ -136,6 +136,15 @@ RESOURCES: Mapping[str, str] = {
     "dram": N_("memory bandwidth"),
     "link": N_("link bandwidth"),
     "steps": N_("latency of steps"),
+    # Of simulated cases:
+    "latency": N_("latency"),
+    "bandwidth": N_("bandwidth"),
+    "banks": N_("banks"),
+    "reuse": N_("reuse"),
+    "capacity": N_("capacity"),
+    "work": N_("work"),
+    "longest": N_("longest"),
+    "longest and work": N_("longest and work"),
 }
 """What binds a case; a resource that is not here is an arithmetic unit and keeps its name."""
 
@@ -163,7 +172,7 @@ SCOPES: Mapping[str, str] = {
 }
 """Rights of an API token."""
 
-UNITS: Mapping[str, str] = {"cycles": N_("cycles")}
+UNITS: Mapping[str, str] = {"cycles": N_("cycles"), "tokens": N_("tokens")}
 """Units of simulated quantities; one that is not here is a symbol and keeps its name."""
 
 NODE_STATES: Mapping[str, Word] = {

@@ -11,8 +11,11 @@ from rich.console import Console
 
 from grader.cli import report_view
 from grader.cli.language import Locale
-from grader.contract import VERSION, Report, read
+from grader.cli.report_view import quantity
+from grader.contract import VERSION, Measure, Report, read
 from grader.messages import text
+from server.web import report_view as pages
+from server.web.render import Reader
 
 WRITTEN = Path(__file__).parents[1] / "wire" / str(VERSION - 1) / "report.json"
 """Of a real grading whose one timed case was ranked."""
@@ -70,3 +73,19 @@ def test_what_has_no_doubt_is_not_mentioned() -> None:
     printed = _printed("en", bias_bound_seconds=0.0)
     assert "constant that the judge subtracts" not in printed
     assert "did not count" not in printed
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "en", "zh"),
+    [
+        ("s", 5.29345e-4, "529 µs", "529 µs"),
+        ("ns", 529345.2, "529,345 ns", "529,345 ns"),
+        ("cycles", 1234567.0, "1,234,567 cycles", "1,234,567 周期"),
+        ("tokens", 0.25, "0.25 tokens", "0.25 token"),
+    ],
+)
+def test_a_large_value_has_no_exponent(unit: str, value: float, en: str, zh: str) -> None:
+    measure = Measure(quantity="q", unit=unit, better="lower", value=value, low=value, high=value)
+    assert (quantity(measure, value, "en"), quantity(measure, value, "zh")) == (en, zh)
+    for language, shown in (("en", en), ("zh", zh)):
+        assert pages.quantity(Reader(language), measure, value) == shown

@@ -1,7 +1,10 @@
 """Handing in with a browser, and watching: live, over a lost connection, and without JavaScript."""
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -109,6 +112,58 @@ def test_a_lost_connection_is_taken_up_again(
         seed.finish(site, public_id, "wrong")
         worker.changed()
         expect(page.locator(".verdict")).to_contain_text("Element 3 is not doubled.", timeout=20_000)
+    page.close()
+    worker.close()
+
+
+@contextmanager
+def _proxy_without_server(port: int) -> Iterator[threading.Event]:
+    """What a proxy answers while the server behind it starts anew; the event says that somebody asked."""
+    asked = threading.Event()
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(502)
+            asked.set()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Nothing is printed."""
+
+    with HTTPServer(("127.0.0.1", port), Answer) as stand_in:
+        thread = threading.Thread(target=stand_in.serve_forever)
+        thread.start()
+        try:
+            yield asked
+        finally:
+            stand_in.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_a_refused_connection_repeats_nothing(
+    chromium: Browser, site: Any, seed: Any, broker_url: str
+) -> None:
+    public_id = seed.submit(site, "ada")
+    worker = Worker(broker_url, public_id)
+    page = chromium.new_page()
+    with seed.serve(site.app) as address:
+        page.goto(f"{address}/login")
+        page.fill("#login", "ada")
+        page.fill("#password", seed.PASSWORD)
+        page.click("main button")
+        page.goto(f"{address}/submissions/{public_id}")
+        worker.say(Phase.BUILD, "before")
+        expect(page.locator("[data-text]")).to_have_text("before")
+    port = int(address.rpartition(":")[2])
+    with _proxy_without_server(port) as asked:
+        deadline = time.monotonic() + 30
+        while not asked.is_set():
+            assert time.monotonic() < deadline
+            page.wait_for_timeout(100)
+    worker.say(Phase.TIMED, "after")
+    with seed.serve(site.app, port):
+        expect(page.locator("[data-text]")).to_have_text("after", timeout=20_000)
+        assert (page.locator("[data-log]").text_content() or "").count("before") == 1
     page.close()
     worker.close()
 

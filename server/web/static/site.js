@@ -8,9 +8,13 @@
   function seconds(time, first) { return "+" + (time - first).toFixed(1) + " s"; }
 
   function show(root, event) {
+    // A connection that was refused begins anew, not where the last one ended: what was shown comes again.
+    var attempt = Number(root.dataset.attempt || 0);
+    if (event.attempt < attempt || (event.attempt === attempt && event.seq <= root.dataset.seq)) { return; }
+    root.dataset.seq = event.seq;
     var steps = Array.from(root.querySelectorAll("[data-phase]"));
     var now = steps.findIndex(function (step) { return step.dataset.phase === event.phase; });
-    if (Number(root.dataset.attempt || event.attempt) !== event.attempt) {
+    if (attempt && attempt !== event.attempt) {
       root.querySelector("[data-log]").textContent = "";
       delete root.dataset.first;
     }

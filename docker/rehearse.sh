@@ -2,11 +2,11 @@
 # Brings the whole of docker-compose.yml up on this machine, hands one solution in over HTTP, and takes all down again.
 # It needs root, docker.io, debootstrap, and `make venv` (which brings Compose along). No image registry: the base is made
 # of Debian's packages, and PostgreSQL and Redis of the same stand in for their images.
-#   docker/rehearse.sh [PORT]        exit 0 only if the solution gets the verdict that it names
+#   docker/rehearse.sh [PORT]        or PORT=... make rehearse; exit 0 only if the solution gets the verdict that it names
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-port=${1:-8000}
+port=${1:-${PORT:-8000}}
 work=$(mktemp -d)
 export XDG_CONFIG_HOME=$work/config PORT=$port
 export BASE_IMAGE=solmark-base POSTGRES_IMAGE=solmark-postgres VALKEY_IMAGE=solmark-valkey

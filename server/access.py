@@ -64,6 +64,11 @@ class Admission:
         one_writer = database.engine.dialect.name == "sqlite"
         self._reading, self._writing = several, asyncio.Semaphore(1) if one_writer else several
 
+    @property
+    def reading(self) -> asyncio.Semaphore:
+        """What anybody has to pass who reads beside a request's transaction."""
+        return self._reading
+
     def gate(self, request: Request) -> asyncio.Semaphore:
         """What a request has to pass before its transaction begins."""
         hashes = request.scope["path"] in _HASHING  # Gives its transaction up while it computes.

@@ -105,4 +105,4 @@ def _broker(chosen: settings.Settings) -> "redis.Redis | None":
 
 
 async def _answer(request: Request, error: Exception) -> Response:
-    return failure.answer(request, error)
+    return await failure.answer(request, error)

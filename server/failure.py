@@ -1,6 +1,6 @@
 """Turns every error into an answer: the one JSON shape for programs, a page for people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import structlog
@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from server import faults
 from server.errors import BodyTooLarge, Conflict, DomainError, Invalid, Unavailable, error_body
 
-RenderError = Callable[[Request, int, dict[str, Any]], Response]
+RenderError = Callable[[Request, int, dict[str, Any]], Awaitable[Response]]
 """Makes a page of an error: (request, status, the error shape)."""
 _HTTP = {
     400: ("bad_request", "The request cannot be read.", "无法读取该请求。"),
@@ -34,51 +34,50 @@ PROGRAMS = ("/api/", "/internal/", "/healthz", "/readyz", "/metrics")
 _log = structlog.get_logger(__name__)
 
 
-def answer(request: Request, error: Exception) -> Response:
+async def answer(request: Request, error: Exception) -> Response:
     """The answer to any error; what is not a known one is logged and answered with 500."""
+    status, body, headers = _meaning(error)
+    render: RenderError | None = request.app.state.render_error
+    response: Response
+    if render is not None and wants_page(request):
+        response = await render(request, status, body)
+    else:
+        response = JSONResponse(body, status)
+    response.headers.update(headers)
+    return response
+
+
+def _meaning(error: Exception) -> tuple[int, dict[str, Any], Mapping[str, str]]:
+    """Status, error shape and headers of an error's answer; the log is told what people cannot mend."""
     match error:
         case DomainError():
-            return _respond(request, error.status, error.body(), error.headers)
+            return error.status, error.body(), error.headers
         case RequestValidationError():
-            return _respond(request, 422, faults.body(error.errors()), {})
+            return 422, faults.body(error.errors()), {}
         case HTTPException(status_code=413):
-            return answer(request, BodyTooLarge(limit=str(error.detail)))
+            return _meaning(BodyTooLarge(limit=str(error.detail)))
         case HTTPException():
             body = error_body(*_HTTP.get(error.status_code, _OTHER), {})
-            return _respond(request, error.status_code, body, error.headers or {})
+            return error.status_code, body, error.headers or {}
         case ClientDisconnect():
             _log.info("client went away while it sent its request")
-            return _respond(request, 400, error_body(*_HTTP[400], {}), {})
+            return 400, error_body(*_HTTP[400], {}), {}
         case DataError():
             _log.warning("database refused a value", error=str(error.orig))
-            return answer(
-                request,
-                Invalid(field="request", why="a value cannot be stored", why_zh="某个值无法存储"),
-            )
+            return _meaning(Invalid(field="request", why="a value cannot be stored", why_zh="某个值无法存储"))
         case IntegrityError():
             _log.warning("constraint refused a write", error=str(error.orig))
-            return answer(request, Conflict(what="somebody changed it at the same moment; try again"))
+            return _meaning(Conflict(what="somebody changed it at the same moment; try again"))
         case SQLAlchemyError():
             _log.error("database failed", exc_info=error)
-            return answer(request, Unavailable(what="database"))
+            return _meaning(Unavailable(what="database"))
         case _:
             _log.error("request failed", exc_info=error)
             identity = structlog.contextvars.get_contextvars().get("request")
-            return _respond(request, 500, error_body(*_INTERNAL, {"request": identity}), {})
+            return 500, error_body(*_INTERNAL, {"request": identity}), {}
 
 
 def wants_page(request: Request) -> bool:
     """Whether a person's browser asks, and not a program."""
     path: str = request.scope["path"]
     return not path.startswith(PROGRAMS) and "text/html" in request.headers.get("accept", "")
-
-
-def _respond(request: Request, status: int, body: dict[str, Any], headers: Mapping[str, str]) -> Response:
-    render: RenderError | None = request.app.state.render_error
-    response: Response
-    if render is not None and wants_page(request):
-        response = render(request, status, body)
-    else:
-        response = JSONResponse(body, status)
-    response.headers.update(headers)
-    return response

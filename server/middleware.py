@@ -78,14 +78,16 @@ class Guard:
                 if refusal is not None:
                     # Its page must not repeat an address that cannot be read.
                     asked = Request({**scope, "query_string": b""})
-                    await failure.answer(asked, refusal)(scope, receive, sending)
+                    answer = await failure.answer(asked, refusal)
+                    await answer(scope, receive, sending)
                 else:
                     await self.app(scope, self._limited(request, receive), sending)
             except Exception as error:
                 if status:
                     _log.error("failed while answering", exc_info=error)
                     raise
-                await failure.answer(request, error)(scope, receive, sending)
+                answer = await failure.answer(request, error)
+                await answer(scope, receive, sending)
             finally:
                 _log.info(
                     "request", method=request.method, path=scope["path"], status=status,

@@ -33,11 +33,15 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads a page, in which language, and whether the person is staff of any course."""
+    """Who reads a page, in which language, and whether the person is staff of any course.
+
+    `known` is false where nobody could be asked who it is: after a failure of ours.
+    """
 
     language: str
     user: User | None = None
     is_staff: bool = False
+    known: bool = True
 
     def gettext(self, message: str, **values: object) -> str:
         """A message of the catalogue in the reader's language."""
@@ -73,7 +77,7 @@ def page(
             here=_here(request) if request.method == "GET" else back,
             user=reader.user,
             is_staff=reader.is_staff,
-            has_session=SESSION_COOKIE in request.cookies,
+            may_be_somebody=not reader.known and SESSION_COOKIE in request.cookies,
             csrf_field=lambda: form_token_field(request),
             **context,
         )

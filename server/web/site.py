@@ -8,7 +8,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from server.web.render import STATIC_FOLDER, Reader, language_of, localized_error, page
+from server.web.reader import reader_of_error
+from server.web.render import STATIC_FOLDER, localized_error, page
 from server.web.words import N_
 
 _HEADINGS = {
@@ -45,11 +46,11 @@ def install(app: FastAPI) -> None:
     app.state.render_error = render_error
 
 
-def render_error(request: Request, status: int, body: dict[str, Any]) -> Response:
+async def render_error(request: Request, status: int, body: dict[str, Any]) -> Response:
     """An error as a page in the reader's language; who is not logged in is sent to the login page."""
     if status == 401:
         return _to_login(request)
-    reader = Reader(language_of(request))
+    reader = await reader_of_error(request, status)
     heading = _HEADINGS.get(status) or (_HEADINGS[500] if status >= 500 else _HEADINGS[400])
     return page(
         request,

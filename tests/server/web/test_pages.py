@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from server.web.render import is_soon, remaining
 
@@ -450,6 +451,42 @@ def test_errors_are_pages_in_the_readers_language(visit: Visit, language: str, h
     assert f"<h1>{heading}</h1>" in _text(visit("ada", language).get("/nothing/here"), 404)
     assert visit("ada", language).get("/staff/queue").status_code == 403
     assert _text(visit("ada", language).post("/account/tokens"), 422)
+
+
+def test_an_errors_page_says_who_is_logged_in_too(visit: Visit) -> None:
+    client = visit("tara")
+    for answer in (
+        client.get("/nothing/here"),
+        client.get("/submissions/nothing"),
+        client.post("/courses"),
+        client.post("/account/tokens"),
+        client.post("/logout", headers={"origin": "https://evil.example"}),
+    ):
+        assert answer.status_code >= 400
+        assert 'href="/account"' in answer.text, answer.url
+        assert 'action="/logout"' in answer.text
+        assert 'href="/staff/queue"' in answer.text
+    cookies = dict(client.cookies)
+    client.post("/logout")
+    client.cookies.update(cookies)  # Of a session that is over.
+    for page in (client.get("/nothing/here").text, visit().get("/nothing/here").text):
+        assert 'action="/logout"' not in page
+        assert 'href="/login"' in page
+
+
+def test_the_page_of_a_failure_needs_no_database(
+    visit: Visit, site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = visit("ada")
+
+    def away(*_: object) -> None:
+        raise OperationalError("SELECT 1", {}, Exception("the database is away"))
+
+    monkeypatch.setattr(type(site.database), "read", away)
+    for address, status in (("/courses", 503), ("/nothing/here", 404)):
+        page = _text(client.get(address), status)
+        assert 'href="/courses"' in page
+        assert 'href="/login"' not in page  # Nobody knows who reads it.
 
 
 def test_a_program_gets_json_and_static_files_may_be_kept(visit: Visit) -> None:

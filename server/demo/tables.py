@@ -107,9 +107,17 @@ def news(submitted: Sequence[Submitted], told: MutableMapping[str, str]) -> Iter
         told[identity] = state
         if state == "final":
             done += 1
-            yield f"{done} of {len(submitted)}  " + "  ".join(cell for cell in row(one) if cell)
+            yield f"{done} of {len(submitted)}  {_told(one)}"
         else:
             yield f"grading  {one.entry.assignment}  {escape(file_name(one.entry))}  {one.entry.student}"
+
+
+def _told(one: Submitted) -> str:
+    """What came of a submission, with the names that the table's heading gives its cells."""
+    assignment, file, student, verdict, expected, fraction, seconds = row(one)
+    found = f"{verdict}, expected {expected}"
+    light = f"{fraction} of the speed of light" if fraction else ""
+    return "  ".join(filter(None, (assignment, file, student, found, light, f"{seconds} s")))
 
 
 def board(found: Mapping[str, Any], hardware: str, submitted: Sequence[Submitted]) -> Table | str:

@@ -34,9 +34,12 @@ def test_beginning_and_end_of_each_grading_are_told_once() -> None:
     assert list(tables.news([one, two], told)) == ["grading  kernels/double  solution.py  ada"]
     assert list(tables.news([one, two], told)) == []
     one.learn(found("1", "done", "accepted"))
-    two.learn(found("2", "done", "wrong_answer"))
+    two.learn(found("2", "done", "accepted"))
     lines = list(tables.news([one, two], told))
-    assert [line.partition("  ")[0] for line in lines] == ["1 of 2", "2 of 2"]
+    assert lines[0].startswith(
+        "1 of 2  kernels/double  solution.py  ada  [green]accepted[/], expected accepted  "
+    )
+    assert "[bold red]accepted[/], expected wrong_answer  " in lines[1]
     assert list(tables.news([one, two], told)) == []
 
 

@@ -14,6 +14,10 @@ from server.schemas import Body
 NOTE_CHARS = 2000
 """Of a note to a decision."""
 _MODES = {"type": "string", "enum": [mode.value for mode in OFFERED_MODES]}
+_LANGUAGES = {
+    "anyOf": [{"type": "string", "enum": [language.value for language in Language]}, {"type": "null"}]
+}
+"""Spelt out: in the API's description this schema stands alone, with nothing that it could refer to."""
 
 
 class SubmissionBody(Body):
@@ -23,7 +27,7 @@ class SubmissionBody(Body):
 
     files: dict[str, str] = Field(min_length=1)
     mode: Annotated[Mode, WithJsonSchema(_MODES)] = Mode.GRADE
-    language: Language | None = None
+    language: Annotated[Language | None, WithJsonSchema(_LANGUAGES)] = None
     hardware: str | None = Field(default=None, max_length=32)
 
 

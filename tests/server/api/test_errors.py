@@ -229,3 +229,24 @@ def test_openapi_documents_the_error_shape(app: FastAPI) -> None:
         default = operation["responses"]["default"]["content"]["application/json"]["schema"]
         assert default == {"$ref": "#/components/schemas/ErrorDocument"}, (method, path)
     assert "HTTPValidationError" not in json.dumps(document["paths"])
+
+
+def test_openapi_refers_to_nothing_that_is_not_in_it(app: FastAPI) -> None:
+    document = app.openapi()
+
+    def references(value: Any) -> Iterator[str]:
+        if isinstance(value, dict):
+            yield from (item for key, item in value.items() if key == "$ref")
+            for item in value.values():
+                yield from references(item)
+        elif isinstance(value, list):
+            for item in value:
+                yield from references(item)
+
+    found = set(references(document))
+    assert len(found) > 20
+    for reference in found:
+        place: Any = document
+        for key in reference.removeprefix("#/").split("/"):
+            assert key in place, reference
+            place = place[key]

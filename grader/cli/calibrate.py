@@ -15,7 +15,7 @@ from grader.hardware.profile import CPU_CEILING_MARGIN, Calibration, HardwareErr
 
 def command(
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few seconds, for the candidate's number of cores alone.")
+        bool, typer.Option("--quick", help="A short run, for the candidate's number of cores alone.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Drop what is stored, for instance of another CPU.")

@@ -82,7 +82,7 @@ def _play(
     except SandboxError as error:
         raise _failed(errors, str(error), exit_codes.INFRASTRUCTURE) from error
     summary = pick(
-        f"{said.case}: {steps} questions, {other} other answers than then.",
+        f"{said.case}: {steps} question{'' if steps == 1 else 's'}, {other} answered otherwise than then.",
         f"{said.case}：{steps} 个问题，其中 {other} 个回答与当时不同。",
     )
     console.print(summary, markup=False, highlight=False)

@@ -139,7 +139,7 @@ def _calibrate(console: Console, ended: Callable[[], bool]) -> str:
             return found.name
     except HardwareError:
         options.append("--force")
-    console.print("Calibrating: measuring this machine, once (half a minute, longer if it is busy) ...")
+    console.print("Calibrating: measuring this machine, once (about a minute, longer if it is busy) ...")
     code = "from grader.cli.main import app; app()"
     child = subprocess.Popen([sys.executable, "-c", code, "calibrate", *options])
     while child.poll() is None:

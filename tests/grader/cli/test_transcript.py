@@ -50,11 +50,11 @@ def test_public_cases_become_files_that_replay(folder: Path) -> None:
     place = ("--assignment", folder / "assignments/rl/balance")
     solution = folder / "reference/rl/balance/solution.py"
     code, output = run("replay", folder / "said/many.jsonl", solution, *place)
-    assert (code, "1 questions, 0 other answers" in output) == (0, True), output
+    assert (code, "1 question, 0 answered otherwise" in output) == (0, True), output
     code, output = run("replay", folder / "said/many.jsonl", solution.with_name("naive.py"), *place)
     assert code == 1
     assert "question 1: plan" in output
-    assert "1 questions, 1 other answers" in output
+    assert "1 question, 1 answered otherwise" in output
     raises = solution.parent / "wrong/raises.py"
     code, output = run("replay", folder / "said/one-machine.jsonl", raises, *place)
     assert code == 1

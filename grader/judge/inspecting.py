@@ -29,6 +29,10 @@ _REGISTERS = "launch__registers_per_thread"
 _METRICS = (_DURATION, _DRAM, _TENSOR, _REGISTERS)
 _SECONDS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0}
 _SUMMARY = re.compile(r"ERROR SUMMARY: (\d{1,9}) error")
+_REPORT = re.compile(r"^=+ (?:Invalid|Misaligned|Out-of-range|Program hit) ", re.MULTILINE)
+"""How the memory checker begins a finding."""
+NCU_HOME = Path("/opt/nvidia")
+"""Where the toolkit's `ncu` looks for the program that it stands for."""
 _KERNELS: TypeAdapter[list[InspectedKernel]] = TypeAdapter(list[InspectedKernel])
 _FEATURES: TypeAdapter[dict[str, int]] = TypeAdapter(dict[str, int])
 
@@ -39,6 +43,8 @@ class Tool:
 
     path: Path
     options: tuple[str, ...]
+    home: Path | None = None
+    """A folder elsewhere that it needs too."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -48,15 +54,18 @@ class Tool:
     @property
     def mounts(self) -> Mapping[str, Path]:
         """What a sandbox must be shown to have it, beside the system's own folders."""
-        home = self.path.parent
-        return {} if self.path.is_relative_to("/usr") else {str(home): home}
+        folders = [self.path.parent, *([self.home] if self.home is not None and self.home.is_dir() else [])]
+        return {str(folder): folder for folder in folders if not folder.is_relative_to("/usr")}
 
 
-def ncu(path: str | None = None) -> Tool | None:
+def ncu(path: str | None = None, home: Path = NCU_HOME) -> Tool | None:
     """Nsight Compute, which counts what the device does; None where it is not installed."""
     options = ("--target-processes", "all", "--clock-control", "none", "--csv", "--print-units", "base")
     return _found(
-        "ncu", (*options, "--launch-count", str(MOST_KERNELS), "--metrics", ",".join(_METRICS)), path
+        "ncu",
+        (*options, "--launch-count", str(MOST_KERNELS), "--metrics", ",".join(_METRICS)),
+        path,
+        home,
     )
 
 
@@ -111,12 +120,15 @@ def profiled(value: Any) -> tuple[str, tuple[InspectedKernel, ...], dict[str, in
 
 
 def memory_errors(output: str) -> int | None:
-    """What compute-sanitizer counted in the end; None if it never said."""
+    """What compute-sanitizer counted in the end; None if it never said.
+
+    Where the program did not come to its end there is no sum: then the findings that were told are counted.
+    """
     found = _SUMMARY.findall(output)
-    return int(found[-1]) if found else None
+    return int(found[-1]) if found else len(_REPORT.findall(output)) or None
 
 
-def _found(name: str, options: Sequence[str], path: str | None) -> Tool | None:
+def _found(name: str, options: Sequence[str], path: str | None, home: Path | None = None) -> Tool | None:
     places = path if path is not None else f"{os.environ.get('PATH', os.defpath)}:{PLACES}"
     at = shutil.which(name, path=places)
-    return Tool(Path(at).resolve(), tuple(options)) if at else None
+    return Tool(Path(at).resolve(), tuple(options), home) if at else None

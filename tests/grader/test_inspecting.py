@@ -88,6 +88,15 @@ def test_the_last_word_of_the_memory_checker_counts() -> None:
     assert inspecting.memory_errors("killed") is None
 
 
+def test_what_the_memory_checker_found_counts_though_its_program_did_not_come_to_its_end() -> None:
+    said = (
+        "========= Invalid __global__ write of size 4 bytes\n=========     at past_the_end(float *)+0x50\n"
+        "========= Program hit cudaErrorLaunchFailure (error 719)\n"
+    )
+    assert inspecting.memory_errors(said) == 2
+    assert inspecting.memory_errors(said + "========= ERROR SUMMARY: 3 errors") == 3
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -113,3 +122,15 @@ def test_a_tool_is_found_shown_to_the_sandbox_and_else_missing(tmp_path: Path) -
     assert tool is not None
     assert tool.words[0] == str(program)
     assert tool.mounts == {str(tmp_path): tmp_path}
+
+
+def test_the_toolkits_ncu_is_shown_with_what_it_stands_for(tmp_path: Path) -> None:
+    program, home = tmp_path / "bin" / "ncu", tmp_path / "nvidia"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    tool = inspecting.ncu(str(program.parent), home)
+    assert tool is not None
+    assert tool.mounts == {str(program.parent): program.parent}
+    home.mkdir()
+    assert tool.mounts == {str(program.parent): program.parent, str(home): home}

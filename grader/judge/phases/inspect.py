@@ -6,6 +6,7 @@ tests (memcheck). Where a tool is not on this machine, or not permitted in a san
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from grader.contract import InspectedKernel, Inspection, Mode, Phase, Text, Verdict
 from grader.judge import authored, inspecting
@@ -179,8 +180,11 @@ def _under(context: Context, tool: Tool, case: Case, step: str) -> str:
             try:
                 client.call(0, time.monotonic() + TOOL_SECONDS)
             except CandidateFailure as failure:
-                # What was found until then is what the author wants to know.
-                return "".join(client.output()) + failure.text.en
+                # What was found until then is what the author wants to know; a tool sums it up in the end.
+                said = "".join(client.output())
+                with suppress(CandidateFailure, SandboxError):
+                    said += "".join(client.finish(END_SECONDS))
+                return said + failure.text.en
             return "".join(client.finish(END_SECONDS))
         finally:
             sandboxes.supervisor.detach(client)

@@ -1,7 +1,9 @@
 """One timed round against real sandboxed candidates: what is accepted, and what ends it."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from grader.hardware.profile import Hardware
 from grader.judge import timed
 from grader.judge.audit import Comparison
 from grader.judge.cache import Evictor
+from grader.judge.channel import DONE, LENGTH, NONCE_BYTES
 from grader.judge.client import Client
 from grader.judge.clock import GROWTH_SECONDS, Clock, IntegrityFailure
 from grader.judge.failure import AssignmentFault, CandidateFailure
@@ -22,6 +25,9 @@ from grader.task import Case, FunctionTask, Params, Slot
 
 CALLS = 8
 SECONDS = 10.0
+SLOW_SECONDS = 0.05
+ANSWERS = 4
+"""The candidate's descriptor."""
 Starter = Callable[..., Client]
 CaseMaker = Callable[..., Case]
 HardwareMaker = Callable[..., Hardware]
@@ -53,6 +59,22 @@ class StuckFreezer(LeakyFreezer):
 
     def freeze(self, timeout_seconds: float = 1.0) -> None:
         raise FreezeTimeoutError(f"not frozen within {timeout_seconds} s")
+
+
+class SlowFreezer(LeakyFreezer):
+    """Takes its time until it confirms that all stands still."""
+
+    def freeze(self, timeout_seconds: float = 1.0) -> None:
+        self._real.freeze(timeout_seconds)
+        time.sleep(SLOW_SECONDS)
+
+    def thaw(self) -> None:
+        self._real.thaw()
+
+
+def answer(client: Client, message: bytes) -> None:
+    """Bytes in the pipe to the judge, as if the candidate had written them."""
+    Path(f"/proc/{client.process.host_pid}/fd/{ANSWERS}").write_bytes(message)
 
 
 @pytest.fixture
@@ -94,6 +116,44 @@ def test_an_honest_round_is_timed_and_audited_in_full(clock: Callable[..., Clock
     values = torch.stack(inputs).numpy().ravel()
     assert len(np.unique(values)) > 0.98 * len(values)
     assert set(honest.steps) == {"arm", "fill", "evict", "run", "yardstick", "audit"}
+
+
+def test_the_clock_runs_until_the_freeze_is_confirmed(clock: Callable[..., Clock]) -> None:
+    honest = clock()
+    assert honest.freezer is not None
+    honest.freezer = SlowFreezer(honest.freezer)
+    done = honest.round(CALLS, SECONDS)
+    assert done.passed
+    assert done.seconds >= SLOW_SECONDS
+
+
+def test_a_byte_that_waits_before_go_is_a_verdict(clock: Callable[..., Clock], toy: FunctionTask) -> None:
+    def fill(params: Params, slots: Sequence[Slot], seeds: Sequence[int]) -> None:
+        toy.fill(params, slots, seeds)
+        answer(early.client, b"x")
+
+    early = clock(task=replace(toy, fill=fill))
+    with pytest.raises(IntegrityFailure) as caught:
+        early.round(CALLS, SECONDS)
+    assert caught.value.verdict is Verdict.WORK_OUTSIDE_THE_CLOCK
+    assert caught.value.evidence.kind == "unread"
+
+
+def test_done_must_echo_the_nonce_of_its_round(
+    clock: Callable[..., Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = clock()
+    go = honest.client.go
+
+    def answered_before(nonce: bytes) -> None:
+        old = DONE + bytes(NONCE_BYTES)
+        answer(honest.client, LENGTH.pack(len(old)) + old)
+        go(nonce)
+
+    monkeypatch.setattr(honest.client, "go", answered_before)
+    with pytest.raises(CandidateFailure) as caught:
+        honest.round(CALLS, SECONDS)
+    assert caught.value.verdict is Verdict.SANDBOX_VIOLATION
 
 
 def test_fewer_calls_leave_the_other_slots_alone(clock: Callable[..., Clock]) -> None:

@@ -23,7 +23,7 @@ class State(StrEnum):
     """Something is missing that ranked grading can do without."""
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It could not be tried, because no sandbox starts."""
+    """It could not be tried: no sandbox starts, or what it is about is missing."""
 
 
 class Check(Wire):
@@ -57,15 +57,14 @@ def examine(sandbox: str | None = None, progress: Callable[[Text], None] = lambd
     if name not in BACKENDS:
         raise SandboxError(f"no sandbox is called {name!r}; there are {', '.join(BACKENDS)}")
     checks: list[Check] = []
-    starts = True
+    states: dict[str, State] = {}
     for step in steps(BACKENDS[name]()):
         progress(title(step.id))
-        if step.inside and not starts:
+        if step.after and states[step.after] is not State.OK:
             checks.append(Check(id=step.id, title=title(step.id), state=State.SKIPPED))
-            continue
-        checks.append(_check(step))
-        if step.id == "sandbox":
-            starts = checks[-1].state == State.OK
+        else:
+            checks.append(_check(step))
+        states[step.id] = checks[-1].state
     return Diagnosis(
         sandbox=name,
         rankable=all(check.state in (State.OK, State.WARNING) for check in checks),

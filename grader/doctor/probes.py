@@ -49,12 +49,15 @@ Attempt = Callable[[], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class Step:
-    """One check: its attempt, whether ranked grading can do without, whether it needs a working sandbox."""
+    """One check: its attempt, whether ranked grading can do without, and the check that must go well before.
+
+    Where that one did not go well, this one is not tried: its advice would mislead.
+    """
 
     id: str
     attempt: Attempt
     optional: bool = False
-    inside: bool = False
+    after: str = ""
 
 
 def steps(backend: Backend) -> Iterator[Step]:
@@ -71,15 +74,15 @@ def steps(backend: Backend) -> Iterator[Step]:
     if backend.name == "docker":
         yield Step("docker", _docker)
     yield Step("sandbox", functools.partial(_starts, backend))
-    yield Step("namespaces", functools.partial(_namespaces, backend), inside=True)
-    yield Step("identity", functools.partial(_identity, backend), inside=True)
-    yield Step("freezer", functools.partial(_freezer, backend), inside=True)
-    yield Step("stillness", functools.partial(_stillness, backend), inside=True)
+    yield Step("namespaces", functools.partial(_namespaces, backend), after="sandbox")
+    yield Step("identity", functools.partial(_identity, backend), after="sandbox")
+    yield Step("freezer", functools.partial(_freezer, backend), after="sandbox")
+    yield Step("stillness", functools.partial(_stillness, backend), after="freezer")
     for limit in sorted(conformance.limits()):
         attempt = functools.partial(_limit, backend, limit)
-        yield Step(f"limit_{limit.value}", attempt, optional=limit in _SPARABLE, inside=True)
-    yield Step("torch_inside", functools.partial(_torch_inside, backend), inside=True)
-    yield Step("cpp", functools.partial(_cpp, backend), optional=True, inside=True)
+        yield Step(f"limit_{limit.value}", attempt, optional=limit in _SPARABLE, after="sandbox")
+    yield Step("torch_inside", functools.partial(_torch_inside, backend), after="sandbox")
+    yield Step("cpp", functools.partial(_cpp, backend), optional=True, after="sandbox")
 
 
 _SPARABLE = frozenset({Limit.DISK, Limit.SHM, Limit.INODES, Limit.OPEN_FILES})

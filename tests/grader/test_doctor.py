@@ -8,13 +8,14 @@ from typer.testing import CliRunner
 
 from grader.cli import doctor
 from grader.doctor.diagnosis import Diagnosis, State
-from grader.doctor.probes import steps
+from grader.doctor.probes import Step, steps
 from grader.doctor.texts import ADVICE, title
 from grader.sandbox import conformance, engine
-from grader.sandbox.base import Limit
+from grader.sandbox.base import Backend, Limit
 from grader.sandbox.bubblewrap import BubblewrapBackend
 from grader.sandbox.docker import DockerBackend
 from grader.sandbox.plain import PlainBackend
+from grader.sandbox.process import SandboxProcess
 
 app = typer.Typer()
 app.command()(doctor.command)
@@ -82,6 +83,21 @@ def test_without_a_sandbox_the_rest_is_still_examined(monkeypatch: pytest.Monkey
     assert states["python"] == State.OK
     assert states["limit_memory"] == State.SKIPPED
     assert "memory" in diagnosis.unenforced
+
+
+def test_where_there_is_no_freezer_nobody_is_told_that_a_frozen_program_ran(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def few(backend: Backend) -> list[Step]:
+        return [step for step in steps(backend) if step.id in {"sandbox", "freezer", "stillness"}]
+
+    monkeypatch.setattr("grader.doctor.diagnosis.steps", few)
+    monkeypatch.setattr(SandboxProcess, "freezer", None)
+    _, diagnosis = diagnose()
+    checks = {check.id: check for check in diagnosis.checks}
+    assert (checks["freezer"].state, checks["freezer"].found) == (State.FAILED, "no cgroup freezer")
+    assert (checks["stillness"].state, checks["stillness"].advice) == (State.SKIPPED, None)
+    assert not diagnosis.rankable
 
 
 def test_people_read_it_in_both_languages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -324,6 +324,10 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "`{entry}` 不接受这些参数：{detail}\n它的调用方式是 {signature}。",
     ),
     "exception": ("The code raised an exception: {detail}", "代码抛出了异常：{detail}"),
+    "output_shapes": (
+        "What you write into an output must have its shape; here: {outputs}.",
+        "写入输出的结果必须与该输出的形状相同；此处为：{outputs}。",
+    ),
     "returned": (
         (
             "`{entry}` returned a value ({detail}) instead of writing its outputs. Write the result into the "

@@ -1,5 +1,6 @@
 """One correctness case: fill, poison, call, and compare with the oracle from the judge's own inputs."""
 
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,7 +15,10 @@ from grader.judge.client import Client
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.layout import LayoutError, SlotLayout, plan, slot_bytes
 from grader.messages import text
-from grader.task import Case, FunctionTask, Slot, outputs
+from grader.task import Case, FunctionTask, Slot, Tensor, outputs
+
+_ABOUT_SHAPES = re.compile(r"shape|size|broadcast", re.IGNORECASE)
+"""What torch and numpy say of a result that does not fit where it is written."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def run(
         verdict = Verdict.ACCEPTED if message is None else Verdict.WRONG_ANSWER
         alive = True
     except CandidateFailure as failure:
-        verdict, message, comparisons, alive = failure.verdict, failure.text, [], failure.alive
+        verdict, comparisons, alive = failure.verdict, [], failure.alive
+        message = _with_shapes(failure.text, tensors)
     finally:
         image.close()
     seconds = time.monotonic() - begin
@@ -148,6 +153,15 @@ def _attempt(
     if failed is None:
         return None, comparisons
     return _explained(task, case, snapshot(given), expected, found, reason(failed), watch), comparisons
+
+
+def _with_shapes(told: Text, tensors: Sequence[Tensor]) -> Text:
+    """An exception about shapes, with those of the outputs: often the exception itself names none."""
+    if told.code != "exception" or not _ABOUT_SHAPES.search(told.en.partition("\n")[0]):
+        return told
+    shapes = ", ".join(f"{tensor.name} {tensor.describe()}" for tensor in outputs(tensors))
+    hint = text("output_shapes", outputs=shapes)
+    return Text(code=told.code, en=f"{told.en}\n{hint.en}"[:8192], zh=f"{told.zh}\n{hint.zh}"[:8192])
 
 
 def reason(failed: Comparison) -> Text:

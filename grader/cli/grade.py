@@ -248,7 +248,10 @@ def _grade(
 
         def emit(event: Event) -> None:
             description = " ".join(
-                filter(None, (event.phase.value, event.case, event.text.split("\n")[0][:60]))
+                filter(
+                    None,
+                    (report_view.phase_name(event.phase.value), event.case, event.text.split("\n")[0][:60]),
+                )
             )
             progress.update(
                 bar, description=description, completed=event.done or 0, total=event.total, refresh=True

@@ -65,8 +65,23 @@ def verdict_name(verdict: Verdict, locale: Locale | None = None) -> str:
     return pick(*VERDICT_NAMES[verdict], locale)
 
 
+def phase_name(phase: str, locale: Locale | None = None) -> str:
+    """The phase in words; one that a newer server has and this program does not keeps its name."""
+    return pick(phase, PHASES_ZH[Phase(phase)], locale) if phase in set(Phase) else phase
+
+
 def show(report: Report, console: Console, locale: Locale) -> None:
     """Print all that a student may see, and staff detail of hidden failures where this machine has it."""
+    show_verdict(report, console, locale)
+    _show_tests(report, console, locale)
+    _show_timed(report.timed, console, locale)
+    _show_inspections(report, console, locale)
+    _show_score(report, console, locale)
+    _show_phases(report, console, locale)
+
+
+def show_verdict(report: Report, console: Console, locale: Locale) -> None:
+    """Print the verdict and why: its sentence, what failed, and what a build that failed has printed."""
     colour = {FailureClass.NONE: "green", FailureClass.INFRASTRUCTURE: "yellow"}.get(
         report.failure_class, "red"
     )
@@ -81,11 +96,6 @@ def show(report: Report, console: Console, locale: Locale) -> None:
     if report.build and report.build.log.strip() and report.verdict is Verdict.BUILD_ERROR:
         console.rule(pick("build output", "构建输出", locale))
         console.print(report.build.log, markup=False, highlight=False)
-    _show_tests(report, console, locale)
-    _show_timed(report.timed, console, locale)
-    _show_inspections(report, console, locale)
-    _show_score(report, console, locale)
-    _show_phases(report, console, locale)
 
 
 def _cause(report: Report) -> list[str]:
@@ -321,11 +331,7 @@ def _show_phases(report: Report, console: Console, locale: Locale) -> None:
     spent: dict[str, float] = defaultdict(float)
     for entry in report.phases:
         spent[entry.phase.value] += entry.seconds
-    parts = [
-        f"{pick(phase, PHASES_ZH[Phase(phase)], locale)} {value:.1f} s"
-        for phase, value in spent.items()
-        if value >= 0.05
-    ]
+    parts = [f"{phase_name(phase, locale)} {value:.1f} s" for phase, value in spent.items() if value >= 0.05]
     line = " · ".join([*parts, f"Σ {report.seconds:.1f} s"])
     title = pick("where the time went", "时间花在哪里", locale)
     console.print(f"{title}: {line}", style="dim", highlight=False)

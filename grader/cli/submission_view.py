@@ -60,7 +60,8 @@ def _follow(client: Client, submission: str, errors: Console) -> None:
                 line = _in_queue(client, submission)
             elif name == "progress":
                 counted = f"{data['done']}/{data['total']}" if data.get("total") else ""
-                line = " · ".join(filter(None, (data["phase"], data.get("case"), counted, data.get("text"))))
+                phase = report_view.phase_name(data["phase"])
+                line = " · ".join(filter(None, (phase, data.get("case"), counted, data.get("text"))))
             else:
                 continue
             line = line.split("\n")[0][:160]

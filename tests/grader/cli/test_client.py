@@ -391,6 +391,17 @@ class TestLostConnection:
         resumed = [headers.get("Last-Event-ID") for path, headers in flaky.asked if path.endswith("/events")]
         assert resumed == [None, "5-0", "5-0"]
 
+    def test_phases_have_names_in_both_languages(
+        self, run: Run, flaky: Flaky, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SOLMARK_LANG", "zh")
+        flaky.answers["/api/v1/submissions/abc"] = DONE
+        newer = _progress("6-0", "two").replace(b'"build"', b'"of_a_newer_server"')
+        flaky.streams = [_progress("5-0", "one") + newer + b"event: final\ndata: {}\n\n"]
+        said = run("status", "abc", "--follow").stderr
+        assert "构建 · one" in said
+        assert "of_a_newer_server · two" in said
+
     def test_a_submission_that_is_not_there_ends_it(self, run: Run, address: str, ada: Run) -> None:
         assert ada("status", "none", "--follow").exit_code == 2
 

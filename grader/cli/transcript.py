@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli import exit_codes, submission_view
+from grader.cli import exit_codes, report_view, submission_view
 from grader.cli.client import session
-from grader.cli.language import os_reason, pick
-from grader.contract import ContractError, Report, TestResult, TimedResult, read
+from grader.cli.language import current, os_reason, pick
+from grader.contract import ContractError, Report, TestResult, TimedResult, Verdict, read
 from grader.transcript import TranscriptError, unpack
 
 
@@ -22,7 +22,7 @@ def command(
         "transcripts"
     ),
 ) -> None:
-    """Write a file for each public case; exit 1 if there is none."""
+    """Write a file for each public case; exit 1 if there is none, and say what the grading found instead."""
     errors = Console(stderr=True)
     try:
         content = _content(source, errors)
@@ -37,6 +37,8 @@ def command(
         typer.echo(str(path))
     if not written:
         errors.print(pick("This grading left no transcript.", "这次评测没有留下对话记录。"))
+        if report.verdict is not Verdict.ACCEPTED:
+            report_view.show_verdict(report, errors, current())
         raise typer.Exit(exit_codes.NOT_ACCEPTED)
 
 
@@ -50,9 +52,13 @@ def _content(source: str, errors: Console) -> str:
     if Path(source).is_file() or not source.isalnum():
         return Path(source).read_text("utf-8")
     with session(errors) as client:
-        report = submission_view.report_of(client, client.get(f"submissions/{source}"))
+        submission = client.get(f"submissions/{source}")
+        report = submission_view.report_of(client, submission)
     if report is None:
-        errors.print(pick("It has no Report yet.", "还没有评测报告。"))
+        if submission["final"]:  # Cancelled, or given up with its node.
+            submission_view.show(submission, None, errors)
+        else:
+            errors.print(pick("It has no Report yet.", "还没有评测报告。"))
         raise typer.Exit(exit_codes.USAGE)
     return json.dumps(report)
 

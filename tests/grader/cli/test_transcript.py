@@ -86,7 +86,14 @@ def test_what_is_no_transcript_is_refused_in_words(folder: Path, tmp_path: Path)
     for result in (*report["tests"], *report["timed"]):
         result["transcript"] = ""
     (tmp_path / "report.json").write_text(json.dumps(report), "utf-8")
-    assert run("transcript", tmp_path / "report.json")[0] == 1
+    assert run("transcript", tmp_path / "report.json") == (1, "This grading left no transcript.\n")
+    report["verdict"], report["build"] = "build_error", {"language": "python", "log": "SyntaxError: line 3"}
+    report["message"] = {"code": "build_error", "en": "It cannot be loaded.", "zh": "无法加载。"}
+    (tmp_path / "report.json").write_text(json.dumps(report), "utf-8")
+    code, output = run("transcript", tmp_path / "report.json")
+    assert code == 1
+    for said_of_it in ("build error", "It cannot be loaded.", "SyntaxError: line 3"):
+        assert said_of_it in output
 
 
 def test_named_regions_replay_too(tmp_path: Path) -> None:

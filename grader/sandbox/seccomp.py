@@ -21,6 +21,8 @@ _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 ERRNO = 0x00050000
 
+_BAD_ARCHITECTURE = 2
+"""SCMP_FLTATR_ACT_BADARCH; by default only the calling thread is killed, and its process may live on."""
 _OPTIMIZE = 8
 """SCMP_FLTATR_CTL_OPTIMIZE; 2 asks for a binary tree instead of a chain of comparisons."""
 _NOT_EQUAL, _EQUAL, _GREATER, _MASKED_EQUAL = 1, 4, 6, 7
@@ -59,8 +61,9 @@ _ATTACK_SURFACE = """userfaultfd perf_event_open bpf keyctl add_key request_key 
 _PLACEMENT = """sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set mbind
     migrate_pages move_pages set_mempolicy set_mempolicy_home_node"""
 """The judge's core, its priority, where its memory lies."""
-_ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register"
-"""Honest software asks whether the kernel has these, and has another way when it has not."""
+_ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register memfd_secret"
+"""Honest software asks whether the kernel has these, and has another way when it has not. The last one splits
+the kernel's own map of the memory into small pages, for good: that slows down whoever comes after."""
 
 _ACTIONS: Mapping[str, int] = {
     _MOUNTS: _KILL_PROCESS,
@@ -141,6 +144,7 @@ def program(network: Network) -> bytes:
     if not context:
         raise SandboxError("libseccomp could not make a filter")
     try:
+        _check(library.seccomp_attr_set(context, _BAD_ARCHITECTURE, _KILL_PROCESS), "another ABI")
         _check(library.seccomp_attr_set(context, _OPTIMIZE, 2), "optimise")
         for rule in rules(network):
             _add(library, context, rule)

@@ -99,8 +99,8 @@ def _run(settings: Settings, port: int | None, console: Console, ended: Callable
             console.print(tables.board(board_of(running.url, name), hardware, submitted), highlight=False)
         if count := tables.unsettled(submitted):
             console.print(
-                f"{count} right solutions are unstable_timing: other work kept this machine too busy to time "
-                "them, so they have no place on the board. On a quiet machine they get one.",
+                f"Right solutions that are unstable_timing: {count}. Other work kept this machine too busy "
+                "to time them, so they have no place on the board. On a quiet machine they get one.",
                 highlight=False,
             )
         console.print(tables.logins(passwords, students))

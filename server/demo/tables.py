@@ -162,7 +162,7 @@ def summary(submitted: Sequence[Submitted], left_out: Sequence[Entry] = ()) -> s
 def _why_empty(assignment: str, submitted: Sequence[Submitted]) -> str:
     of_it = [one for one in submitted if one.entry.assignment == assignment]
     if count := unsettled(of_it):
-        return f" This machine was too busy for steady times of {count} right solutions (unstable_timing)."
+        return f" This machine was too busy for steady times of right solutions ({count} unstable_timing)."
     if any(one.found["verdict"] == Verdict.ACCEPTED for one in of_it):
         return " Times taken here are not ranked: `solmark doctor` says why."
     return ""

@@ -90,7 +90,7 @@ def lift(
     assignment: str,
     rejudge: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Let an assignment be graded again; with `rejudge`, also what ended as a grader error meanwhile."""
+    """Let an assignment be graded again; with `rejudge`, also what failed through no fault of its author."""
     view = courses.get_assignment(session, course, f"{track}/{assignment}", staff=True)
     service.lift(session, view.assignment, by=user)
     if rejudge:

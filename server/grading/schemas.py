@@ -82,7 +82,7 @@ class RejudgeBody(Body):
     """Which submissions are graded again; all that were graded, unless it says less."""
 
     errors_only: bool = False
-    """Only those that ended as a grader error."""
+    """Only those that failed through no fault of their authors."""
     mode: Mode | None = None
 
 

@@ -169,7 +169,8 @@ def rejudge(
 ) -> int:
     """Queue all graded submissions of an assignment again, behind everybody's own; how many they are.
 
-    `errors_only`: those that ended as a grader error. What was found before counts until the new Report.
+    `errors_only`: those that failed through no fault of their authors. What was found before counts until the
+    new Report.
     """
     states = frozenset({SubmissionState.GRADER_ERROR}) if errors_only else _RESULTS
     (queued,) = {next_submission(state, SubmissionEvent.RERUN) for state in states}

@@ -86,6 +86,23 @@ class Student:
         )
         return Submitted(self._client, entry, _json(response))
 
+    def follow(self, identity: str, *, seconds: float) -> None:
+        """Until the server's events say that it is final, as the page and the command line hear of it.
+
+        Raises RuntimeError if that takes longer, or the events end before.
+        """
+        deadline = time.monotonic() + seconds
+        with self._client.stream("GET", f"submissions/{identity}/events") as response:
+            if response.is_error:
+                response.read()
+                raise RuntimeError(f"{response.request.url}: {response.text}")
+            for line in response.iter_lines():
+                if line == "event: final":
+                    return
+                if time.monotonic() > deadline:
+                    break
+        raise RuntimeError(f"{identity} is not final")
+
     def everything(self, ids: Set[str]) -> dict[str, dict[str, Any]]:
         """Those submissions of the course by id, as its staff see them: few questions in place of many.
 

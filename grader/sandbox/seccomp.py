@@ -64,6 +64,9 @@ _PLACEMENT = """sched_setscheduler sched_setparam sched_setattr setpriority iopr
 _ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register memfd_secret"
 """Honest software asks whether the kernel has these, and has another way when it has not. The last one splits
 the kernel's own map of the memory into small pages, for good: that slows down whoever comes after."""
+_SPLICES = "splice tee vmsplice sendfile sendfile64"
+"""They hold a pipe's lock while they wait for the other side, and the judge, who reads from that pipe or
+writes to it, would wait with them: for ever, and nothing could end it. Honest software copies where it must."""
 
 _ACTIONS: Mapping[str, int] = {
     _MOUNTS: _KILL_PROCESS,
@@ -72,6 +75,7 @@ _ACTIONS: Mapping[str, int] = {
     _ATTACK_SURFACE: ERRNO | errno.EPERM,
     _PLACEMENT: ERRNO | errno.EPERM,
     _ABSENT: ERRNO | errno.ENOSYS,
+    _SPLICES: ERRNO | errno.ENOSYS,
     "fallocate": ERRNO | errno.EOPNOTSUPP,
     # Answered with success and not done: with an error, OpenMP with bound threads would not start them.
     "sched_setaffinity": ERRNO,

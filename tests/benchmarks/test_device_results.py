@@ -17,21 +17,11 @@ MEASURED = ("attacks", "clock", "constant", "gradings", "kernels", "sandboxed", 
 GRADINGS = 20
 SHORT_SECONDS = 50e-6
 MIB = 1 << 20
-ACCUSED = 1
-"""Gradings of honest programs in `clock` that one gap of the watchdog ended; such a round is void now."""
-VOID = "the first gap of the watchdog in a case voids its round; only the second is a verdict"
-ARMED = (
-    "slots are filled before calls are captured too, with values that are thrown away; the native round of "
-    "Python submissions is compiled in the sandbox's own folder: neither lies between fill and gather"
-)
-SINCE = {
-    "118b819ece70": {
-        "13cd35fd7513": VOID,
-        "e0087f4e14cf": f"{VOID}; rests between rounds are those of `judge/duty.py`, as long as before",
-        "f0855e98560e": f"{VOID}; rests as before; {ARMED}",
-    },
-    "e0087f4e14cf": {"f0855e98560e": ARMED},
+UNEXPECTED = {
+    "hook_done_at_90.cu": "accepted, with 74.2 µs where right programs take 72.6 to 75.4: nothing was gained",
 }
+"""Programs of `attacks` with another verdict than they name; none of them gained."""
+SINCE: dict[str, dict[str, str]] = {}
 """What has changed since a measurement and moves nothing that was measured, by the digest after it."""
 
 
@@ -65,8 +55,9 @@ def test_results_belong_to_the_code_that_judges_on_a_device_now(name: str) -> No
 
 def test_every_step_did_what_it_says() -> None:
     steps = rows("steps")
-    assert len(steps) >= 29
+    assert len(steps) >= 31
     assert all(row["held"] for row in steps)
+    assert {"arming/cuda", "arming/python"} <= {row["id"] for row in steps}
 
 
 def test_gradings_got_the_verdicts_that_the_solutions_name() -> None:
@@ -82,7 +73,7 @@ def test_gradings_got_the_verdicts_that_the_solutions_name() -> None:
 def test_no_attack_gains_and_sixty_of_them_gain_from_a_naive_grader() -> None:
     attacks = [row for row in rows("attacks") if row["gain"]]
     assert not [row["attack"] for row in attacks if row["gained"]]
-    assert not [row["id"] for row in rows("attacks") if not row["as_expected"]]
+    assert {row["id"] for row in rows("attacks") if not row["as_expected"]} == set(UNEXPECTED)
     counted = [row for row in attacks if row["control_gained"]]
     assert len(counted) >= 60
     assert sum(row["attack"].endswith(".cu") for row in counted) >= len(counted) / 3
@@ -119,7 +110,7 @@ def test_graded_times_scatter_less_than_was_asked() -> None:
     assert all(len(row["samples"]["seconds"]) >= GRADINGS for row in long)
     assert all(row["cv"] <= 0.02 for row in linked)
     assert all(row["cv"] <= 0.01 for row in long)
-    assert sum(row["failed_gradings"] for row in clock) <= ACCUSED
+    assert not any(row["failed_gradings"] for row in clock)
 
 
 def test_the_outside_clock_agrees_with_events_where_these_are_steady() -> None:
@@ -154,6 +145,18 @@ def test_ncu_agrees_or_how_far_it_does_not_is_known() -> None:
         assert row["clean_ratio"] <= 1.03
 
 
+def test_memcheck_finds_a_planted_error_and_ncu_counts_in_the_sandbox() -> None:
+    found = {row["id"]: row for row in rows("inspections")}
+    assert all(row["as_expected"] for row in found.values())
+    assert found["memcheck/planted/1"]["verdict"] == "runtime_error"
+    assert found["memcheck/planted/1"]["errors"] > 0
+    assert found["memcheck/right/1"]["errors"] == 0
+    profiled = [row for name, row in found.items() if name.startswith("profile/")]
+    assert len(profiled) == 4
+    assert all(row["registers"] > 0 and 0.5 < row["dram_throughput"] < 1 for row in profiled)
+    assert read("inspections")["environment"]["sandbox"] == "bubblewrap"
+
+
 def test_twenty_cases_take_less_than_a_minute_of_the_device() -> None:
     total, *cases = rows("twenty")
     assert total["verdict"] == "accepted"
@@ -171,6 +174,6 @@ def test_the_reference_of_add_rmsnorm_is_near_the_speed_of_light() -> None:
         row = found[case, "reference"]
         # Of the matrices alone: two read, two written.
         assert 4 * 2 * height * width > 128 * MIB
-        assert row["fraction"] >= (0.85 if 8 * height * width > 512 * MIB else 0.80)
+        assert row["fraction"] >= 0.85
         assert row["seconds"] < 0.6 * row["baseline_seconds"]
         assert found[case, "naive"]["seconds"] > row["baseline_seconds"]

@@ -26,6 +26,8 @@ SUFFIX: Mapping[Language, str] = {
 OTHER_SUFFIXES = frozenset({".h", ".hpp", ".cuh", ".inc", ".txt", ".md", ".json", ".toml"})
 """Files that may come along: headers, notes, small tables."""
 
+PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
+"""Where the programs of a sandbox lie, compilers among them."""
 MAX_PARSED = 64 << 10
 """Bytes of Python that are parsed to look for imports: a MiB would take seconds where others wait."""
 _LIBRARIES = frozenset({"torch", "triton", "tilelang", "cutlass", "numpy"}) | sys.stdlib_module_names
@@ -90,8 +92,8 @@ def detect(
 
 
 def cpp_compiler() -> str | None:
-    """Where this machine's C++ compiler is; without one, C++ is not graded on its CPU."""
-    return shutil.which("g++")
+    """Where a sandbox finds this machine's C++ compiler; without one, C++ is not graded on its CPU."""
+    return shutil.which("g++", path=PROGRAMS)
 
 
 def imports(module: str, source: bytes, *, parsed: bool = True) -> bool:

@@ -66,7 +66,7 @@ _ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register memfd_secret"
 the kernel's own map of the memory into small pages, for good: that slows down whoever comes after."""
 _SPLICES = "splice tee vmsplice sendfile sendfile64"
 """They hold a pipe's lock while they wait for the other side, and the judge, who reads from that pipe or
-writes to it, would wait with them: for ever, and nothing could end it. Honest software copies where it must."""
+writes to it, would wait with them for ever; nothing could end it. Honest software copies where it must."""
 
 _ACTIONS: Mapping[str, int] = {
     _MOUNTS: _KILL_PROCESS,

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from rich.console import Console
 
+from grader import languages
 from grader.contract import Verdict
 from server.demo import tables
 from server.demo.entrants import Entry, entries, gradable
@@ -83,7 +84,7 @@ def test_without_a_compiler_the_rows_in_cpp_say_so_and_do_not_count(
         (folder / name).write_text(f"# // solmark: verdict={verdict}\n")
     everything = entries(tmp_path, [ASSIGNMENT])
     assert gradable(everything) == (everything, [])
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(languages, "PROGRAMS", str(tmp_path))
     chosen, left_out = gradable(everything)
     assert [entry.path.name for entry in chosen] == ["solution.py"]
     one = submitted("1")

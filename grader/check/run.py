@@ -94,14 +94,14 @@ def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
     if not entries:
         yield fails("starter", f"no file of it ends in {', '.join(sorted(set(SUFFIX.values())))}")
     for name, files in entries.items() if options.grade else ():
-        if _offered(assignment, options.target, files):
+        if offered(assignment, options.target, files):
             yield gradings.of_starter(grader, name, files)
     root = solutions.folder(assignment)
     found, faults = solutions.read(root, options.target)
     yield from faults
     yield from solutions.strays(root, [target.hardware for target in assignment.spec.targets])
     yield from solutions.inventory(found, root)
-    found = [one for one in found if _offered(assignment, options.target, one.files, one.language)]
+    found = [one for one in found if offered(assignment, options.target, one.files, one.language)]
     if not options.grade:
         return
     chosen = [one for one in found if options.only(one)]
@@ -117,7 +117,7 @@ def _gradings(assignment: Assignment, options: Options) -> Iterator[Finding]:
         yield from _repeats(grader, best, options.repeats, reports[best.label], seed)
 
 
-def _offered(
+def offered(
     assignment: Assignment, hardware: str, files: Mapping[str, bytes], language: Language | None = None
 ) -> bool:
     """Whether the hardware class takes the files' language."""

@@ -572,6 +572,17 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         ),
         "预热调用超过了 {limit} 秒。编译和自动调优应在其中进行，但必须在此时间内结束。",
     ),
+    "waited_for": (
+        (
+            "The rounds of this case together kept the judge waiting for longer than a case may take, though each "
+            "was within its own limit. Look for what makes some calls far slower than others: sleeping, locks, "
+            "work that is done anew from time to time."
+        ),
+        (
+            "这个用例的各轮虽然都没有超过单轮限制，但总共让评测程序等待的时间超过了一个用例允许的时间。"
+            "请检查是什么使某些调用远慢于其他调用：休眠、锁，或者不时重做的工作。"
+        ),
+    ),
     "slow_round": (
         (
             "A round of {calls} call(s) took more than {limit} s; the bound of one call is {bound}. Look for loops "

@@ -280,6 +280,10 @@ class Client:
         }
         self._exchange.ask(message, Done, _or_in(deadline, BIND_SECONDS), _BINDING)
 
+    def allow(self, seconds: float) -> None:
+        """From now on the judge waits for it no longer than this, all waits together."""
+        self._exchange.allow(seconds)
+
     def call(self, slot: int, deadline: float) -> None:
         """One untimed call on a bound slot, to be over at `deadline` (of time.monotonic())."""
         self._exchange.ask({"type": "call", "slot": slot}, Done, deadline, _CALLING)

@@ -1,6 +1,7 @@
 """Questions to a candidate and the answers that fit: each within its deadline, each failure a verdict."""
 
 import json
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -38,6 +39,7 @@ class Exchange:
         self._monitor = Monitor(process, limits)
         self._channel = Channel(pipes, self._monitor)
         self._waited = 0.0
+        self._allowed = math.inf
         self._cpu_before = 0.0
 
     def hello(self, seconds: float) -> Ready:
@@ -52,6 +54,10 @@ class Exchange:
             raise SandboxError(f"the harness started with {answer!r}")
         self._monitor.begin()
         return answer
+
+    def allow(self, seconds: float) -> None:
+        """From now on all waits together last no longer than this: the next one ends as a time limit."""
+        self._allowed = self._waited + seconds
 
     def tell(self, message: Mapping[str, Any], deadline: float) -> None:
         """Send a message that needs no answer. Raises SandboxError if the harness does not take it."""
@@ -137,11 +143,13 @@ class Exchange:
     def _guarded(self, action: Callable[[float], Result], deadline: float, what: Sentence) -> Result:
         """Run a wait until its deadline, or until the wall time of the sandbox is spent."""
         begin = time.monotonic()
-        until = min(deadline, begin + self._limits.wall_seconds - self._waited)
+        until = min(deadline, begin + min(self._limits.wall_seconds, self._allowed) - self._waited)
         try:
             return action(until)
         except Stalled:
             now = time.monotonic()
+            if until < deadline and self._allowed < self._limits.wall_seconds:
+                raise self.failed(CandidateFailure(Verdict.TIME_LIMIT, text("waited_for"))) from None
             limit = self._limits.wall_seconds if until < deadline else deadline - begin
             used = self._monitor.cpu_seconds() - self._cpu_before
             sentence = _where_the_time_went(what, limit, now - begin, used)

@@ -274,7 +274,7 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
     try:
         decision = rounds.measure()
     except CandidateFailure as failure:
-        if failure.verdict is not Verdict.TIME_LIMIT:
+        if failure.verdict is not Verdict.TIME_LIMIT or failure.text.code == "waited_for":
             raise
         # A call that takes too long is told what is asked of it.
         bound = f"{plan.bound.seconds * 1e3:.3g} ms" if plan.bound else "?"

@@ -119,6 +119,15 @@ def test_an_oracle_that_never_returns_in_a_timed_round_ends_the_grading(
     assert report.verdict is Verdict.ASSIGNMENT_ERROR, report.message
 
 
+def test_a_submission_that_keeps_the_judge_waiting_is_no_fault_of_the_assignment(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timed_phase, "CANDIDATE_SECONDS", 2.0)
+    report = grade(SOLUTION.replace(b"0.002", b"0.5"))  # Each round is within its own limit.
+    assert report.verdict is Verdict.TIME_LIMIT, report.message
+    assert "together" in report.message.en
+
+
 def test_a_device_that_vanishes_is_the_nodes_fault(grade: Grade, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_arguments: object, **_options: object) -> None:
         raise CudaError("CUDA: CUDA_ERROR_DEVICE_UNAVAILABLE")

@@ -22,8 +22,11 @@ SESSION_SECONDS = 9.0
 """For the rounds of all timed cases of a session on a CPU; what one case does not need the next may take."""
 MEAN_SECONDS = 4.5
 """A case of a session of more than two gets at least this many on average."""
-CASE_SECONDS = 180.0
-"""For one timed case as a whole, fills and audits included; its candidate has shorter limits of its own."""
+CANDIDATE_SECONDS = 150.0
+"""Most that the judge waits for the candidate in one timed case, all its rounds and probes together."""
+CASE_SECONDS = 240.0
+"""For one timed case as a whole, fills and audits included. Its end is the assignment's fault: the
+candidate's own limits, each and together, come before it."""
 
 
 def is_timed(context: Context) -> bool:
@@ -152,6 +155,7 @@ def _time(
     case, findings = plan.case, context.findings
     limits = timed.TimeLimits(warm_up=context.plan.call_seconds)
     client.entry = context.plan.entries[case.part]
+    client.allow(CANDIDATE_SECONDS)
     with context.watch(f"timed case {case.id}", CASE_SECONDS):
         begin = time.monotonic()
         timing = timed.run(client, plan, overhead=constant, limits=limits, rule=rule, once=context.once)

@@ -9,7 +9,8 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ _TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"
 _REGISTERS = "launch__registers_per_thread"
 _METRICS = (_DURATION, _DRAM, _TENSOR, _REGISTERS)
 _SECONDS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0}
+_MOST = float(1 << 53)
+"""No metric of ours comes near it, in units as small as nanoseconds."""
 _SUMMARY = re.compile(r"ERROR SUMMARY: (\d{1,9}) error")
 _REPORT = re.compile(r"^=+ (?:Invalid|Misaligned|Out-of-range|Program hit) ", re.MULTILINE)
 """How the memory checker begins a finding."""
@@ -82,13 +85,15 @@ def kernels_of_ncu(output: str) -> list[InspectedKernel]:
         return []
     found: dict[str, dict[str, Any]] = {}
     launches: dict[str, set[str]] = {}
-    for row in csv.DictReader(io.StringIO(output[start:])):
+    for row in _rows(output[start:]):
         name, metric, value = row.get("Kernel Name"), row.get("Metric Name"), row.get("Metric Value")
         if not name or metric not in _METRICS or value is None:
             continue
         try:
             number = float(value.replace(",", ""))
         except ValueError:
+            continue
+        if not 0 <= number < _MOST:  # NaN is neither.
             continue
         launches.setdefault(name, set()).add(str(row.get("ID")))
         kernel = found.setdefault(name, {"seconds": 0.0})
@@ -102,6 +107,12 @@ def kernels_of_ncu(output: str) -> list[InspectedKernel]:
         InspectedKernel(name=line(name, NAME_CHARS), calls=len(launches[name]), **kernel)
         for name, kernel in list(found.items())[:MOST_KERNELS]
     ]
+
+
+def _rows(table: str) -> Iterator[dict[str, str]]:
+    """The rows up to the first that cannot be read: the submission may have printed any of them."""
+    with suppress(csv.Error):
+        yield from csv.DictReader(io.StringIO(table))
 
 
 def profiled(value: Any) -> tuple[str, tuple[InspectedKernel, ...], dict[str, int]]:

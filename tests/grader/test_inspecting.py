@@ -134,3 +134,18 @@ def test_the_toolkits_ncu_is_shown_with_what_it_stands_for(tmp_path: Path) -> No
     assert tool.mounts == {str(program.parent): program.parent}
     home.mkdir()
     assert tool.mounts == {str(program.parent): program.parent, str(home): home}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '"3","7","forged","launch__registers_per_thread","register/thread","nan"',
+        '"3","7","forged","launch__registers_per_thread","register/thread","1e300"',
+        '"3","7","forged","gpu__time_duration.sum","s","1e999"',
+        '"3","7","forged","gpu__time_duration.sum","s","-5"',
+        '"3","7","forged","dram__throughput.avg.pct_of_peak_sustained_elapsed","%","inf"',
+        f'"3","7","{"long" * 50000}","gpu__time_duration.sum","s","1"',
+    ],
+)
+def test_rows_that_a_submission_forges_are_left_out(row: str) -> None:
+    assert inspecting.kernels_of_ncu(f"{NCU}{row}\n") == inspecting.kernels_of_ncu(NCU)

@@ -26,6 +26,7 @@ class Outcome:
     found: set[str] = field(default_factory=set)
     """Taken without that anybody learnt it."""
     sandboxed: set[str] = field(default_factory=set)
+    """For the real judge, and run by it: what was cancelled before is none of these."""
     final: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     double: set[str] = field(default_factory=set)
@@ -52,7 +53,8 @@ def audit(log: Sequence[Line]) -> Outcome:
     told = {line["id"]: line for line in log if line["event"] in ("answered", "found")}
     outcome.submitted = {line["id"] for line in log if line["event"] == "answered"}
     outcome.found = set(told) - outcome.submitted
-    outcome.sandboxed = {key for key, line in told.items() if line["kind"].startswith(SANDBOXED)}
+    ran = {line["id"] for line in log if line["event"] == "ran"}
+    outcome.sandboxed = {key for key, line in told.items() if line["kind"].startswith(SANDBOXED)} & ran
     reads = {line["id"]: line for line in log if line["event"] == "read"}
     listed = Counter(line["id"] for line in log if line["event"] == "listed")
     for identity in told:

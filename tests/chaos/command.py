@@ -23,12 +23,31 @@ from tests.chaos.stage import Bundles
 
 def main() -> int:
     """Run what the command line says; 0 if all was good."""
+    options = parse(sys.argv[1:])
+    names = list(DATABASES) if options.database == "both" else [options.database]
+    runs = todo(names, options.seeds, _held(options), options.seed)
+    root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
+    signal.signal(signal.SIGTERM, _end)
+    good = False
+    try:
+        ends = [_seed(root, seed, lacking, options, len(names)) for seed, lacking in runs]
+        good = all(ends)
+    finally:
+        if good and options.keep is None:
+            shutil.rmtree(root)
+        else:
+            _say(f"logs: {root}")
+    return 0 if good else 1
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos", description="Kill everything; lose nothing."
     )
     parser.add_argument("--submissions", type=int, default=200, help="in all, shared among the databases")
     parser.add_argument(
-        "--sandboxed", type=int, help="of these with the real judge; one in twenty if not given"
+        "--sandboxed", type=int, help="of these with the real judge; one in sixteen if not given"
     )
     parser.add_argument("--seed", type=int, help="drawn anew if not given")
     parser.add_argument("--seeds", type=int, default=1, help="so many runs, each of that many submissions")
@@ -50,25 +69,24 @@ def main() -> int:
     parser.add_argument(
         "--keep", type=Path, help="keep logs and databases in this folder, which must not exist"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.seed is not None and options.seeds > 1:
         parser.error("--seed names one run, --seeds draws several")
     if options.append and options.output is None:
         parser.error("--append needs an --output")
-    names = list(DATABASES) if options.database == "both" else [options.database]
-    runs = todo(names, options.seeds, _held(options), options.seed)
-    root = options.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
-    signal.signal(signal.SIGTERM, _end)
-    good = False
-    try:
-        ends = [_seed(root, seed, lacking, options, len(names)) for seed, lacking in runs]
-        good = all(ends)
-    finally:
-        if good and options.keep is None:
-            shutil.rmtree(root)
-        else:
-            _say(f"logs: {root}")
-    return 0 if good else 1
+    return options
+
+
+def command_of(options: argparse.Namespace) -> str:
+    """What draws the same runs in one go, wherever their logs lie and whatever pieces they came in."""
+    usual = vars(parse([]))
+    drawn = ("submissions", "sandboxed", "seed", "seeds", "database", "students", "workers", "pause")
+    words = ["python -m tests.chaos"]
+    for name in drawn:
+        value = getattr(options, name)
+        if value != usual[name]:
+            words.append(f"--{name} {value}")
+    return " ".join([*words, f"--output benchmarks/results/{options.output.name}"])
 
 
 def _prepare() -> None:
@@ -120,7 +138,7 @@ def _seed(root: Path, seed: int, names: Sequence[str], options: argparse.Namespa
             if options.output is not None:
                 from tests.chaos.result import add
 
-                add(options.output, results[-1])
+                add(options.output, results[-1], command_of(options))
     return _report(results)
 
 
@@ -128,7 +146,7 @@ def _run(
     folder: Path, name: str, seed: int, bundles: Bundles, options: argparse.Namespace, shares: int
 ) -> Result:
     submissions = -(-options.submissions // shares)
-    sandboxed = submissions // 20 if options.sandboxed is None else -(-options.sandboxed // shares)
+    sandboxed = submissions // 16 if options.sandboxed is None else -(-options.sandboxed // shares)
     result = run(
         folder / name, name, seed, bundles, submissions=submissions, sandboxed=max(1, sandboxed),
         students=min(options.students, submissions), workers=options.workers, pause=options.pause,
@@ -137,7 +155,7 @@ def _run(
     outcome = result.outcome
     _say(
         f"{name}: submitted {len(outcome.submitted)} (and {len(outcome.found)} without an answer; "
-        f"{len(outcome.sandboxed)} in a sandbox), final {len(outcome.final)}, lost {len(outcome.lost)}, "
+        f"{len(outcome.sandboxed)} run in a sandbox), final {len(outcome.final)}, lost {len(outcome.lost)}, "
         f"double {len(outcome.double)}, stuck {len(outcome.stuck)}; "
         f"killed thrice {len(outcome.grader_errors)}, graded again {outcome.reruns}; {result.seconds:.0f} s"
         f", of which the machine stood still for {result.stood_still_seconds:.0f}"

@@ -8,12 +8,10 @@ from typing import Any
 from benchmarks import results_schema as schema
 from tests.chaos.run import Result
 
-COMMAND = "python -m tests.chaos --submissions 1040 --seeds 5 --output benchmarks/results/chaos.json"
 
-
-def add(path: Path, result: Result) -> None:
+def add(path: Path, result: Result, command: str) -> None:
     """Add the row of one run to a results file, in place of one of the same seed and database."""
-    header = schema.header(COMMAND, _device())
+    header = schema.header(command, _device())
     row = _row(result, header["commit"])
     kept: list[dict[str, Any]] = []
     if path.exists():

@@ -146,6 +146,15 @@ def test_what_is_not_as_it_must_be_is_named(
     assert any(fault in found for found in outcome.faults), outcome
 
 
+def test_in_a_sandbox_is_what_ran_there() -> None:
+    log = good()
+    change("answered", "a", kind="real")(log)
+    change("answered", "b", kind="real_wrong")(log)
+    assert audit(log).sandboxed == {"a", "b"}
+    drop("ran", "a")(log)
+    assert audit(log).sandboxed == {"b"}
+
+
 def test_a_change_that_was_asked_for_is_none() -> None:
     log = good()
     at = log.index(seen("a"))

@@ -26,6 +26,8 @@ from server.schemas import MAX_ID
 from server.settings import Settings
 
 MAX_PAGE = 200
+_FOLLOWING = 4
+"""Streams that read the database at once, of any number that are open."""
 _HASHING = frozenset({"/login", "/account/password", "/api/v1/login", "/api/v1/tokens"})
 """Where passwords are checked, which takes a tenth of a second: others write meanwhile."""
 
@@ -63,6 +65,13 @@ class Admission:
         several = asyncio.Semaphore(max(1, pool // 2))
         one_writer = database.engine.dialect.name == "sqlite"
         self._reading, self._writing = several, asyncio.Semaphore(1) if one_writer else several
+        self._following = asyncio.Semaphore(max(1, min(_FOLLOWING, pool // 4)))
+
+    @property
+    def following(self) -> asyncio.Semaphore:
+        """What a stream has to pass that looks at the state again: a gate of their own, so that hundreds of
+        followers wait for each other, and not everybody else for them."""
+        return self._following
 
     @property
     def reading(self) -> asyncio.Semaphore:

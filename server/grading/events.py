@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import StreamingResponse
 from redis import asyncio as redis_async
 
-from server.access import AppDatabase, AppSettings, CurrentUser, Db
+from server.access import Admission, AppDatabase, AppSettings, CurrentUser, Db
 from server.db.models import User
 from server.db.session import Database
 from server.grading import service as grading
@@ -31,6 +31,7 @@ def _visible(submission_id: str, user: CurrentUser, session: Db) -> str:
     responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def events(
+    request: Request,
     submission: Annotated[str, Depends(_visible)],
     user: CurrentUser,
     database: AppDatabase,
@@ -43,8 +44,11 @@ async def events(
     from which the browser resumes. `final`: the last, again from the database.
     """
 
+    admission: Admission = request.app.state.admission
+
     async def state() -> State:
-        return await to_thread.run_sync(_state, database, settings, submission, user)
+        async with admission.following:
+            return await to_thread.run_sync(_state, database, settings, submission, user)
 
     return StreamingResponse(
         _followed(settings, submission, last_event_id, state),

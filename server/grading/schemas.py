@@ -1,7 +1,7 @@
 """What workers and the server say to each other over HTTP."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -24,6 +24,10 @@ class ClaimOut(BaseModel):
     heartbeat_seconds: float
 
 
+Versions = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=256)]]
+"""What runs there, by name. Flat and short: staff read it of all workers at once."""
+
+
 class Health(Body):
     """What a worker says of its health."""
 
@@ -41,7 +45,7 @@ class HeartbeatBody(Body):
     hardware: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     devices: int = Field(default=1, ge=1, le=64)
     state: Literal["active", "draining", "set_aside"] = "active"
-    versions: dict[str, Any] = Field(default_factory=dict, max_length=64)
+    versions: Versions = Field(default_factory=dict, max_length=64)
     health: Health = Field(default_factory=Health)
     consuming: bool = True
     """Whether its last probe through the queue reached it."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from grader.contract import Mode
+from grader.contract import Mode, Reason
 from server.db.models import Assignment, Course, Submission, Team, TeamMember, User
 from server.grading.states import FINAL, SubmissionState
 
@@ -49,15 +49,19 @@ def attempts_used(session: Session, team: Team, assignment: Assignment) -> int:
 
 
 def seconds_used(session: Session, user: User, course: Course, since: datetime) -> float:
-    """Device seconds that the user used in the course since then, and those expected of what is under way."""
+    """Device seconds that the user used in the course since then, and those expected of what is under way.
+
+    What its author had run again counts where that was asked for, not where it was first handed in.
+    """
     reserved = case((_UNFINISHED, Submission.expected_seconds), else_=0.0)
+    again = (Submission.reason == Reason.SUBMIT) & (Submission.queued >= since)
     total = session.scalar(
         select(
             func.sum(case((Submission.charged_seconds > 0, Submission.charged_seconds), else_=reserved))
         ).where(
             Submission.user_id == user.id,
             Submission.course_id == course.id,
-            Submission.created >= since,
+            or_(Submission.created >= since, again),
         )
     )
     return float(total or 0.0)

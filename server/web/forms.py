@@ -18,7 +18,7 @@ _ENTRY = {
     Language.CUDA: "solution.cu",
 }
 _CUDA = re.compile(r"__global__|<<<|cuda_runtime")
-_CPP = re.compile(r'^\s*#\s*include\b|extern\s+"C"|\bstd::', re.MULTILINE)
+_CPP = re.compile(r'^[ \t]*#[ \t]*include\b|extern\s+"C"|\bstd::', re.MULTILINE)
 
 
 def local_address(address: str, default: str = "/") -> str:

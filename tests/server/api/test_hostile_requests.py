@@ -107,6 +107,25 @@ def test_text_that_cannot_be_stored_is_refused(
     assert client.post("/login", data=form).status_code == 422
 
 
+def test_what_a_node_says_of_itself_is_flat_and_short(
+    client: httpx.Client, token: Headers, world: Any
+) -> None:
+    node = {"Authorization": f"Bearer {world.node_token}", "Content-Type": "application/json"}
+    deep = '{"a": ' + "[" * 300 + "]" * 300 + "}"
+    for versions in (deep, '{"a": NaN}', '{"a": 1e999}', json.dumps({"a": "x" * 257}), '{"a": {}}'):
+        beat = f'{{"worker": "w", "hardware": "cpu", "versions": {versions}}}'
+        answer = client.post("/internal/heartbeat", content=beat, headers=node)
+        assert answer.status_code == 422, (versions, answer.text)
+    assert client.get("/api/v1/workers", headers=token("ta")).json()["items"] == []
+
+
+def test_the_name_of_pasted_code_is_found_at_once_whatever_its_lines() -> None:
+    # An expression that looked for `#` across lines would take hours, and no other request would be served.
+    for filler in ("\n", " \n", " ", "\t", "#", "#\n", "# ", "\r\n"):
+        assert forms.pasted_name(filler * (1 << 20) + "x", None) == "solution.py"
+    assert forms.pasted_name("\n \t#  include <cmath>\n", None) == "solution.cpp"
+
+
 @pytest.mark.parametrize(
     "date",
     [

@@ -233,6 +233,32 @@ def test_device_time_is_reserved_while_under_way(database: Database, world: Any,
         submit()
 
 
+def test_what_is_run_again_is_paid_on_the_day_on_which_that_was_asked_for(
+    database: Database, world: Any, grader: Any, settings: Settings, submit: Submit
+) -> None:
+    _set(database, world, device_seconds_per_day=90.0)
+    stock, tomorrow = [], grader.now + timedelta(days=1)
+    for _ in range(2):
+        stock.append(submit(now=grader.now))
+        with database.begin() as session:
+            found = service.get(session, stock[-1], world.ann)
+            service.cancel(session, found, by=world.ann, now=grader.now)
+    with database.begin() as session:
+        service.rerun(
+            session, settings, service.get(session, stock[0], world.ann), by=world.ann, now=tomorrow
+        )
+    grader.now = tomorrow
+    for graded in (False, True):  # While it waits it is reserved, once it was graded it is charged.
+        if graded:
+            grader.grade(seconds=80.0)
+        with database.begin() as session, pytest.raises(NoDeviceTimeLeft):
+            service.rerun(
+                session, settings, service.get(session, stock[1], world.ann), by=world.ann, now=tomorrow
+            )
+        with pytest.raises(NoDeviceTimeLeft):
+            submit(now=tomorrow)
+
+
 def test_device_time_is_one_budget_for_all_assignments_of_the_course(
     database: Database, world: Any, grader: Any, submit: Submit
 ) -> None:

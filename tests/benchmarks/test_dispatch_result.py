@@ -42,6 +42,11 @@ def test_every_size_was_measured_under_the_same_load(database: str) -> None:
         # What is inside the database is part of the whole.
         pairs = zip(row["samples"]["seconds"], row["samples"]["transaction_seconds"], strict=True)
         assert all(inside <= whole for inside, whole in pairs)
+        seconds = row["samples"]["seconds"]
+        told = (row["seconds"], row["seconds_max"], row["transaction_seconds"])
+        whole = row["samples"]["transaction_seconds"]
+        assert told == (statistics.median(seconds), max(seconds), statistics.median(whole))
+        assert row["seconds_mean"] == pytest.approx(statistics.fmean(seconds))
 
 
 def test_a_dispatch_takes_postgresql_less_than_twenty_milliseconds() -> None:

@@ -81,7 +81,8 @@ class Calibration(Model):
     """ISO 8601, UTC."""
     kernel: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
-    llc_bytes: int | None = Field(default=None, gt=0)
+    llc_bytes: int | None = Field(default=None, gt=0, le=1 << 32)
+    """Of the last cache, which the judge streams through twice over: no machine's is nearly as large."""
     candidate_cores: int | None = Field(default=None, gt=0)
     """Cores that the judge leaves to a candidate here: the row of `by_cores` that prices its work."""
     by_cores: dict[int, CoreRates] = Field(default_factory=dict)

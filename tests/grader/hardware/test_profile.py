@@ -72,6 +72,13 @@ def test_a_damaged_calibration_is_refused_with_what_to_do(text: str) -> None:
         load("cpu")
 
 
+def test_a_cache_larger_than_any_is_damage_and_not_memory_to_stream_through() -> None:
+    path = store()
+    path.write_text(path.read_text("utf-8").replace(str(1 << 25), str(10**18)), "utf-8")
+    with pytest.raises(CalibrationError, match=r"damaged.*llc_bytes.*solmark calibrate"):
+        load("cpu")
+
+
 def test_a_calibration_under_a_false_name_is_refused() -> None:
     path = store(hardware="h200")
     path.rename(path.with_name("cpu.json"))

@@ -43,8 +43,8 @@ QUEUE_SETTINGS: Mapping[str, Any] = {
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
     "broker_transport_options": {
-        # Redis hands an unacknowledged message out again after this long: above the longest lease.
-        "visibility_timeout": 6 * 3600,
+        # Redis hands an unacknowledged message out again after this long: above the longest job.
+        "visibility_timeout": int(MAX_LIMIT_SECONDS) + 3600,
         "socket_connect_timeout": 5,
         "socket_keepalive": True,
     },

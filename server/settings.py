@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from grader.contract import MAX_LIMIT_SECONDS
+
 
 def _default_home() -> Path:
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
@@ -110,7 +112,10 @@ class Settings(BaseSettings):
         default=60, gt=0, description="A claimed job whose worker is silent for so long is given to another."
     )
     job_seconds: float = Field(
-        default=900, gt=0, description="Longest that one attempt may take where the target sets no limit."
+        default=900,
+        gt=0,
+        le=MAX_LIMIT_SECONDS,
+        description="Longest that one attempt may take where the target sets no limit.",
     )
     queue_seconds: float = Field(
         default=3600,

@@ -14,8 +14,8 @@ DISPATCH_TASK = "solmark.dispatch"
 SWEEP_TASK = "solmark.sweep"
 CONNECT_SECONDS = 2.0
 """A request never waits longer than this for a broker that is away."""
-CANCEL_SECONDS = 86400
-"""How long a cancellation is remembered: above the longest lease."""
+CANCEL_SECONDS = 2 * 86400
+"""How long a cancellation is remembered: above the longest job."""
 TRIAL_SECONDS = 600.0
 """A trial that its node has not taken by then is none any more."""
 

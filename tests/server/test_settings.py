@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from grader.contract import MAX_LIMIT_SECONDS, QUEUE_SETTINGS, JobLimits
+from server.grading.lifecycle import DEADLINE_SLACK
 from server.settings import Settings
+from server.tasks.publisher import CANCEL_SECONDS
 
 
 def test_secrets_are_not_defaulted_in_production(tmp_path: Path) -> None:
@@ -20,3 +23,15 @@ def test_secrets_are_not_defaulted_in_production(tmp_path: Path) -> None:
 
 def test_every_setting_is_described() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_the_broker_keeps_its_messages_for_longer_than_any_job(tmp_path: Path) -> None:
+    """Else it hands a job out again while it still runs, or forgets that it was cancelled."""
+    for too_long in (MAX_LIMIT_SECONDS + 1, float("inf")):
+        with pytest.raises(ValidationError, match="job_seconds"):
+            Settings(_env_file=None, server_home=tmp_path, job_seconds=too_long)
+        with pytest.raises(ValidationError, match="wall_seconds"):
+            JobLimits(wall_seconds=too_long)
+    longest = MAX_LIMIT_SECONDS + DEADLINE_SLACK
+    assert QUEUE_SETTINGS["broker_transport_options"]["visibility_timeout"] > longest
+    assert longest < CANCEL_SECONDS

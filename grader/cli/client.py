@@ -15,6 +15,7 @@ from rich.console import Console
 from grader.cli import exit_codes
 from grader.cli.config import DEFAULT_SERVER, Config
 from grader.cli.language import current, pick
+from grader.plaintext import clean, line
 
 VERSION_HEADER = "X-Solmark-Version"
 ALIVE = "alive"
@@ -91,7 +92,8 @@ class Client:
         while page.get("next") is not None:
             page = self.get(path, limit=PAGE, after=page["next"], **query)
             found[key] += page[key]
-        return {name: value for name, value in found.items() if name != "next"}
+        found.pop("next", None)
+        return found
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, files: Any = None) -> Any:
         """JSON of a POST, with a JSON body or (with `files`) as a multipart form."""
@@ -126,7 +128,7 @@ class Client:
                     yield name, data
                     if name == "final":
                         return
-            except (httpx.HTTPError, UnreachableError, json.JSONDecodeError) as error:
+            except (httpx.HTTPError, UnreachableError, json.JSONDecodeError, RecursionError) as error:
                 self._errors.print(
                     pick("Connection lost; trying again.", "连接中断，正在重试。"), style="yellow"
                 )
@@ -143,17 +145,19 @@ class Client:
             if response.status_code != 200:
                 response.read()
                 self._check(response)
+            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+                raise self._no_server()
             name, data, identity = "message", "", ""
-            for line in response.iter_lines():
-                if line.startswith(":"):
+            for row in response.iter_lines():
+                if row.startswith(":"):
                     yield ALIVE, None, identity
                     continue
-                if not line:
+                if not row:
                     if data:
-                        yield name, json.loads(data), identity
+                        yield name, self._read(data), identity
                     name, data, identity = "message", "", ""
                     continue
-                field, _, value = line.partition(":")
+                field, _, value = row.partition(":")
                 value = value.removeprefix(" ")
                 if field == "event":
                     name = value
@@ -169,9 +173,16 @@ class Client:
             raise self._unreachable(error) from error
         self._check(response)
         try:
-            return response.json() if response.content else None
-        except ValueError as error:
+            return self._read(response.text) if response.content else None
+        except (ValueError, RecursionError) as error:
             raise self._no_server() from error
+
+    def _read(self, text: str) -> Any:
+        """The object that JSON from the server says, its texts safe to show."""
+        found = _safe(json.loads(text), self._no_server())
+        if not isinstance(found, dict):
+            raise self._no_server()
+        return found
 
     def _check(self, response: httpx.Response) -> None:
         """Raise what an answer's status means; say once if the versions differ."""
@@ -240,11 +251,38 @@ def session(errors: Console, config: Config | None = None) -> Iterator[Client]:
         raise typer.Exit(exit_codes.INTERRUPTED) from None
 
 
+class _Answer(dict[str, Any]):
+    """An object that a server sent: a key that it lacks ends the command with a sentence."""
+
+    def __init__(self, values: Mapping[str, Any], lacking: ClientError) -> None:
+        super().__init__(values)
+        self._lacking = lacking
+
+    def __missing__(self, key: str) -> Any:
+        raise self._lacking
+
+
+def _safe(value: Any, lacking: ClientError) -> Any:
+    """The value with no text that a terminal would obey, whoever wrote it."""
+    if isinstance(value, str):
+        return _shown(value)
+    if isinstance(value, list):
+        return [_safe(item, lacking) for item in value]
+    if isinstance(value, dict):
+        return _Answer({_shown(key): _safe(item, lacking) for key, item in value.items()}, lacking)
+    return value
+
+
+def _shown(text: str) -> str:
+    return clean(text, len(text))
+
+
 def _mismatch(theirs: str | None) -> str | None:
     """What to say when the server's version is not this client's; None if they agree or it is not known."""
     ours = version("solmark")
     if theirs is None or theirs == ours:
         return None
+    theirs = line(theirs, 40)
     install = f'pip install "solmark=={theirs}"'
     if _numbers(theirs) > _numbers(ours):
         what = pick(f"upgrade with {install}", f"请用 {install} 升级")
@@ -266,6 +304,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _error_text(response: httpx.Response) -> str | None:
     try:
         error = response.json()["error"]
-        return str(error["message_zh"] if current() == "zh" else error["message"])
-    except (ValueError, KeyError, TypeError):
+        return _shown(str(error["message_zh"] if current() == "zh" else error["message"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -444,6 +444,29 @@ class TestServers:
             assert result.exit_code == 2
             assert "does not answer like a Solmark server" in result.stderr
 
+    @pytest.mark.parametrize(
+        "answer", [[], [1], "text", 7, {"id": "abc"}, {**DONE, "state": None, "message": []}]
+    )
+    def test_an_answer_of_another_shape_is_said_in_words(self, run: Run, flaky: Flaky, answer: Any) -> None:
+        flaky.answers["/api/v1/submissions/abc"] = answer
+        flaky.streams = [b"event: final\ndata: " + json.dumps(answer).encode() + b"\n\n"]
+        for words in (("abc",), ("abc", "--follow")):
+            result = run("status", *words)
+            assert result.exit_code in (0, 2, 3), (answer, result.exception)
+            assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+
+    def test_no_text_of_a_server_steers_the_terminal(self, run: Run, flaky: Flaky) -> None:
+        evil = "\x1b]0;title\x07\x1b[2Jred\x9b1m\u202e\x00"
+        flaky.answers["/api/v1/submissions/abc"] = DONE | {
+            "assignment": evil, "message": {"code": "x", "en": evil, "zh": evil},
+        }  # fmt: skip
+        flaky.answers["/api/v1/submissions/other"] = {"error": {"code": "x", "message": evil}}
+        for submission in ("abc", "other"):
+            result = run("status", submission)
+            shown = result.stdout + result.stderr
+            assert "red" in shown
+            assert not set(shown) & set("\x1b\x07\x9b\u202e\x00"), shown
+
     def test_a_server_that_is_away_is_not_the_students_fault(
         self, run: Run, flaky: Flaky, monkeypatch: pytest.MonkeyPatch
     ) -> None:

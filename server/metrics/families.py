@@ -145,7 +145,7 @@ def _attempts(session: Session, hardware: set[str]) -> list[Metric]:
             going.add_metric([state.value, name], counted.get((state, name), 0))
     expired = CounterMetricFamily(
         f"{PREFIX}lease_expiries",
-        "Attempts that were taken from a worker because it was silent for too long.",
+        "Attempts that were taken from a worker: it was silent for too long, or past their deadline.",
         value=queries.expired_leases(session),
     )
     return [ended, going, expired]

@@ -50,7 +50,7 @@ def open_attempts(session: Session) -> Sequence[tuple[AttemptState, str, int]]:
 
 
 def expired_leases(session: Session) -> int:
-    """Attempts that a worker had begun and that were taken from it, because it was silent for too long."""
+    """Attempts that a worker had begun and that were taken from it, because their lease was over."""
     return session.scalar(
         select(func.count()).where(Attempt.state == AttemptState.LOST, Attempt.started.is_not(None))
     ) or 0  # fmt: skip

@@ -19,13 +19,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.languages import PROGRAMS
 from grader.sandbox import cgroup, gate, mounts, scratch, seccomp, uids
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
 from grader.sandbox.launch import await_gate
 from grader.sandbox.packages import require
 from grader.sandbox.process import Parts, SandboxProcess
-from grader.sandbox.programs import bwrap, util_linux
+from grader.sandbox.programs import PATH, bwrap, util_linux
 from grader.sandbox.uids import Lease
 
 OVERHEAD_PROCESSES = 2
@@ -103,7 +102,7 @@ class BubblewrapBackend:
             argv = [] if lease is None else scratch.command(limits)
             argv += ["bwrap", "--args", str(entry.data(arguments)), "--"]
             argv += [*_launcher(lease, missing, limits), *gate.INNER, *command.argv]
-            first = entry.spawn(argv, {"PATH": f"{bwrap().parent}:/usr/sbin:{PROGRAMS}"}, group, undo)
+            first = entry.spawn(argv, {"PATH": f"{bwrap().parent}:/usr/sbin:{PATH}"}, group, undo)
             # RLIMIT_NPROC counts by uid: it can stand in only for a uid that is the session's alone.
             by_uid = missing if lease is not None else missing - {Limit.PROCESSES}
             gate.restrict(entry.pid, limits, command.cpus, by_uid)
@@ -148,7 +147,7 @@ class BubblewrapBackend:
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """The whole environment of a sandboxed program (bubblewrap adds PWD=/tmp)."""
-    return {"PATH": PROGRAMS, "HOME": mounts.TMP, "LANG": "C.UTF-8", "TMPDIR": mounts.TMP, **extra}
+    return {"PATH": PATH, "HOME": mounts.TMP, "LANG": "C.UTF-8", "TMPDIR": mounts.TMP, **extra}
 
 
 def _launcher(lease: Lease | None, missing: frozenset[Limit], limits: Limits) -> list[str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from grader.sandbox.base import SandboxError
 
+PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where a sandboxed program finds others: as `grader.languages.PROGRAMS`, whose imports stay out of here."""
 _FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
 
 

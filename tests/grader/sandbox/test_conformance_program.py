@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.languages import PROGRAMS
 from grader.sandbox.base import Limits, Process, SandboxError
 from grader.sandbox.trial import Outcome
 
@@ -50,7 +51,7 @@ def test_two_sessions_never_share_a_uid(start: Start, host_status: Callable[[int
 def test_environment_is_only_what_was_given(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_JUDGE", "1")
     outcome = run("import os; print(sorted(os.environ.items()))", environment={"GIVEN": "a b=c"})
-    expected = {"GIVEN": "a b=c", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    expected = {"GIVEN": "a b=c", "LANG": "C.UTF-8", "PATH": PROGRAMS}
     expected |= dict.fromkeys(("HOME", "PWD", "TMPDIR"), "/tmp")
     assert outcome.text.strip() == str(sorted(expected.items()))
 

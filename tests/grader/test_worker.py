@@ -120,6 +120,7 @@ class Stage:
 
     def __init__(self, folder: Path, supervisor: Supervisor) -> None:
         self.folder = folder
+        self.supervisor = supervisor
         self.url = start_broker(supervisor, folder)
         self.broker = redis.Redis.from_url(self.url)
         self.server = FakeServer()
@@ -506,3 +507,60 @@ def test_a_worker_that_starts_ends_what_a_killed_one_has_left_before_any_job_com
     eventually(lambda: len(stage.judges("reaped")) == 1, "for the end of the judge: its child alone lives on")
     stage.worker("node-9", "reaped")
     eventually(lambda: not stage.judges("reaped"), "for the end of the orphan")
+
+
+def test_a_report_stays_on_disk_whatever_happens_until_it_is_confirmed_itself(stage: Stage) -> None:
+    spool = stage.folder / "node" / "spool" / "node-10"
+
+    def kept() -> set[str]:
+        return {path.read_text() for path in spool.glob("*.json")}
+
+    def looks() -> list[int]:
+        """How many Reports the worker said that it keeps, each time that it said so."""
+        beats = [beat for beat in stage.server.heartbeats if beat["worker"] == "node-10"]
+        return [beat["health"]["spooled_reports"] for beat in beats]
+
+    def watch(number: int) -> None:
+        """It looks a few times, with so many Reports each time."""
+        before = len(looks())
+        eventually(lambda: len(looks()) > before + 6, "for more heartbeats")
+        assert set(looks()[before + 1 :]) == {number}
+
+    def start() -> subprocess.Popen[bytes]:
+        return stage.worker("node-10", "unheard", resend_seconds=(0.5, 1.0))
+
+    worker = start()
+    jobs = [stage.send(stage.job("pass", "unheard")) for _ in range(2)]
+    for job in jobs:
+        stage.report(job)
+    first, second = (next(text for text in stage.sent() if job.token in text) for job in jobs)
+    eventually(
+        lambda: min(stage.sent().count(text) for text in (first, second)) > 4, "for more and more sendings"
+    )
+    assert kept() == {first, second}
+
+    worker.kill()
+    worker.wait()
+    before = stage.sent().count(first)
+    worker = start()
+    eventually(lambda: stage.sent().count(first) > before + 2, "for the next run to send it")
+    assert kept() == {first, second}
+
+    stage.supervisor.child("broker").kill()
+    watch(2)
+    assert kept() == {first, second}
+    stage.supervisor.watch()
+
+    eventually(lambda: _confirm(stage, first), "for the broker")
+    eventually(lambda: first not in kept(), "for the spool")
+    watch(1)
+    assert kept() == {second}
+    assert worker.poll() is None
+
+
+def _confirm(stage: Stage, text: str) -> bool:
+    """The server says that it has stored that Report; False while the broker is away."""
+    try:
+        return bool(stage.broker.set(stored_key(hashlib.sha256(text.encode()).hexdigest()), 1))
+    except redis.RedisError:
+        return False

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from grader.contract import GRADE_TASK, grade_queue
 from server.db.base import utc_now
 from server.db.models import Attempt, Submission, User, Worker
 from server.db.models.node import NodeState
 from server.grading import service
+from server.metrics.counters import Counters
 
 if TYPE_CHECKING:
     from tests.server.tasks.conftest import Stage
@@ -126,6 +127,39 @@ def test_a_worker_that_lives_but_hears_nothing_is_noticed_and_ends(stage: "Stage
     stage.worker("deaf", DEAF, probe_seconds=0.5)  # What kept it up starts another.
     assert stage.wait_for(submission, "done")["verdict"] == "accepted"
     assert _consuming(stage, "deaf")
+
+
+def test_a_report_that_cannot_be_committed_stays_with_its_worker_until_it_is(
+    stage: "Stage", eventually: Any
+) -> None:
+    stage.worker("keeping", resend_seconds=(0.3, 0.3))
+    spool = stage.folder / "keeping" / "spool" / "keeping"
+    database = stage.database.writer
+    with database.begin() as connection:  # Everything goes well until the commit.
+        connection.execute(
+            text("CREATE TABLE broken (id INTEGER REFERENCES nodes (id) DEFERRABLE INITIALLY DEFERRED)")
+        )
+        connection.execute(
+            text("CREATE TRIGGER broken AFTER INSERT ON reports BEGIN INSERT INTO broken VALUES (-1); END")
+        )
+    try:
+        submission = stage.submit("pass")
+        eventually(lambda: _failed(stage) > 3, "for the Report to be refused again and again")
+        assert stage.look(submission)["state"] == "running"
+        (kept,) = spool.glob("*.json")
+        assert submission in kept.read_text()
+    finally:
+        with database.begin() as connection:
+            connection.execute(text("DROP TRIGGER broken"))
+            connection.execute(text("DROP TABLE broken"))
+    assert stage.wait_for(submission, "done")["verdict"] == "accepted"
+    eventually(lambda: not list(spool.glob("*.json")), "for the acknowledgement")
+    assert _attempts(stage, submission) == ["reported"]
+
+
+def _failed(stage: "Stage") -> float:
+    """How often a Report could not be stored, as the server counts it."""
+    return Counters(stage.broker).read().get("report_messages|failed|", 0.0)
 
 
 def _set(stage: "Stage", state: NodeState) -> None:

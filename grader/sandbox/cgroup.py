@@ -18,6 +18,8 @@ from grader.sandbox.hierarchy import Hierarchy
 
 _PAUSE_SECONDS = 0.0005
 _FREEZE_SECONDS = 0.2
+_SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")
+"""Files that limit memory that was moved out to a disk, of v2 and of v1."""
 
 
 class Group:
@@ -38,6 +40,12 @@ class Group:
         """Limits that these groups hold."""
         pairs = (("memory", Limit.MEMORY), ("pids", Limit.PROCESSES), ("", Limit.CPU), ("cpuacct", Limit.CPU))
         return frozenset(limit for controller, limit in pairs if controller in self._folders)
+
+    @property
+    def limits_swap(self) -> bool:
+        """Whether memory that was moved out to a disk counts too: not every kernel keeps account of it."""
+        memory = self._folders.get("memory")
+        return memory is not None and any(Path(memory, name).exists() for name in _SWAP)
 
     def add(self, pid: int) -> None:
         """Move a process of ours, one that has not yet run any foreign code, into every group."""
@@ -197,6 +205,8 @@ def unenforced() -> frozenset[Limit]:
     group = create(Limits())
     enforced = frozenset() if group is None else group.enforced
     if group is not None:
+        if hierarchy.swaps() and not group.limits_swap:
+            enforced -= {Limit.MEMORY}
         group.discard()
     return (frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU}) - enforced) | of_gpus()
 

@@ -22,7 +22,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.sandbox import cgroup, container, engine, gate, launch, mounts, names, rootfs, seccomp, uids
+from grader.sandbox import (
+    cgroup,
+    container,
+    engine,
+    gate,
+    hierarchy,
+    launch,
+    mounts,
+    names,
+    rootfs,
+    seccomp,
+    uids,
+)
 from grader.sandbox import packages as installed
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
 from grader.sandbox.bubblewrap import environment
@@ -87,8 +99,9 @@ class DockerBackend:
             info = engine.connect().info()
         except SandboxError:  # Nothing can be confirmed, and nothing runs.
             info = {}
-        named = {Limit.MEMORY: "MemoryLimit", Limit.PROCESSES: "PidsLimit"}
-        return frozenset(limit for limit, key in named.items() if not info.get(key))
+        memory = ("MemoryLimit", "SwapLimit") if hierarchy.swaps() else ("MemoryLimit",)
+        named = {Limit.MEMORY: memory, Limit.PROCESSES: ("PidsLimit",)}
+        return frozenset(limit for limit, keys in named.items() if not all(info.get(key) for key in keys))
 
     def equipped(self, packages: Sequence[str]) -> "DockerBackend":
         """This backend with extra packages for programs inside; SandboxError, with the log, if that fails.

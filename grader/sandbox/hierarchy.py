@@ -77,6 +77,11 @@ def folders(pid: int) -> dict[str, str]:
     return found
 
 
+def swaps() -> bool:
+    """Whether this machine can move memory out to a disk."""
+    return len(Path("/proc/swaps").read_text().splitlines()) > 1
+
+
 def _paths(process: str) -> dict[str, str]:
     """Controller -> path of a process's group; the key of v2 is the empty string."""
     paths: dict[str, str] = {}

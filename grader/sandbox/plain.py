@@ -77,7 +77,8 @@ class PlainBackend:
             inside = {**command.read_only, TMP: Path(folder)}
             environment |= {name: _on_host(value, inside) for name, value in command.environment.items()}
             first = entry.spawn(["sh", "-c", _ENTER, "sh", folder, *argv], environment, group, undo)
-            missing = cgroup.unenforced() - {Limit.PROCESSES}
+            # RLIMIT_NPROC counts by uid, and this one is the caller's own.
+            missing = _BY_PROCESS - {Limit.PROCESSES} - (frozenset() if group is None else group.enforced)
             gate.restrict(entry.pid, limits, command.cpus, missing)
             entry.open()
         parts = Parts(

@@ -21,6 +21,7 @@ from typing import Literal
 
 from grader.sandbox import cgroup, gate, mounts, scratch, seccomp, uids
 from grader.sandbox.base import Command, Limit, Limits, SandboxError
+from grader.sandbox.census import Census
 from grader.sandbox.launch import await_gate
 from grader.sandbox.packages import require
 from grader.sandbox.process import Parts, SandboxProcess
@@ -30,6 +31,8 @@ from grader.sandbox.uids import Lease
 OVERHEAD_PROCESSES = 2
 """bubblewrap's monitor and the namespace's init."""
 _LIMITED_BY_CGROUPS = frozenset({Limit.MEMORY, Limit.PROCESSES, Limit.CPU})
+_COUNTED = frozenset({Limit.MEMORY, Limit.CPU})
+"""Of these, what is counted from outside where no cgroup does."""
 
 
 class BubblewrapBackend:
@@ -118,6 +121,7 @@ class BubblewrapBackend:
             init=launched.init,
             program=launched.program,
             status=status,
+            census=Census(launched.init_pid, limits.memory_bytes) if missing & _COUNTED else None,
             on_end=[] if lease is None else [lease.release],
         )
         return SandboxProcess(parts)

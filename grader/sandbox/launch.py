@@ -22,8 +22,9 @@ class Launched:
 
     init: int
     program: int
-    program_pid: int
+    init_pid: int
     """As the host sees it."""
+    program_pid: int
 
 
 def await_gate(gate: Gate, status: Status, monitor: int, uid: int | None) -> Launched:
@@ -43,7 +44,7 @@ def await_gate(gate: Gate, status: Status, monitor: int, uid: int | None) -> Lau
                 if waiting is not None:
                     check_identity(waiting[1], uid)
                     undo.pop_all()
-                    return Launched(init, *waiting)
+                    return Launched(init, waiting[0], status.init_pid, waiting[1])
             if pidfd.ended(monitor):
                 raise SandboxError(f"the sandbox could not be set up: {message(gate.stderr) or 'no message'}")
             time.sleep(_PAUSE_SECONDS)

@@ -5,10 +5,11 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grader.sandbox import pidfd
 from grader.sandbox.base import Exit, SandboxError, Usage
+from grader.sandbox.census import Census
 from grader.sandbox.cgroup import Group
 from grader.sandbox.freezer import Cgroup1Freezer, Cgroup2Freezer
 from grader.sandbox.held import HeldProcess
@@ -34,6 +35,8 @@ class Parts:
     """pidfd of the program, where it is not our child."""
     status: Status | None = None
     """bubblewrap's account of the program."""
+    census: Census | None = None
+    """Counts from `init` down what no cgroup counts."""
     on_end: Sequence[Callable[[], None]] = field(default_factory=tuple)
     """Called once nothing is left of it: what it held must not be given to others before."""
 
@@ -56,7 +59,24 @@ class SandboxProcess(HeldProcess):
         with self._lock:
             if self._exit is not None:
                 return self._exit.usage
-            return Usage(0.0, None, 0, 0) if self._group is None else self._group.usage()
+            usage = Usage(0.0, None, 0, 0) if self._group is None else self._group.usage()
+            return usage if self._parts.census is None else self._counted(usage, self._parts.census)
+
+    def _counted(self, usage: Usage, census: Census) -> Usage:
+        """With what is counted from outside; who holds too much memory is killed as the kernel would."""
+        init = self._parts.init
+        assert init is not None
+        taken = census.take()
+        if not pidfd.ended(init):  # Else its number may be another's by now.
+            census.note(taken)
+        if census.memory_is_passed:
+            pidfd.kill(init)
+        return replace(
+            usage,
+            cpu_seconds=max(usage.cpu_seconds, census.cpu_seconds),
+            memory_peak_bytes=usage.memory_peak_bytes or census.memory_peak_bytes,
+            oom_kills=usage.oom_kills + census.memory_is_passed,
+        )
 
     def _release(self) -> None:
         parts = self._parts

@@ -16,13 +16,13 @@ import grader
 
 NOBODY = 65534
 SCRIPT = """
-import json, os, pathlib, sys
+import dataclasses, json, os, pathlib, sys
 from grader.sandbox import trial
 from grader.sandbox.base import Command, Limits, Limit
 from grader.sandbox.bubblewrap import BubblewrapBackend
 from grader.sandbox.conformance import check
 
-LIMITS = "processes network disk shm open_files output wall"
+LIMITS = "processes network disk shm open_files output wall cpu memory"
 backend = BubblewrapBackend()
 assert backend.available() is None, backend.available()
 code = '''
@@ -41,6 +41,33 @@ try:
 except (OSError, AttributeError):
     pass
 '''
+def run(code):
+    limits = dataclasses.replace(Limits(), memory_bytes=192 << 20)
+    end = trial.run(backend, Command([sys.executable, "-I", "-S", "-c", code]), limits)
+    return [end.exit.out_of_memory, end.stopped_by, end.text]
+
+# Each of three has memory of its own; nine have the same.
+OWN = '''
+import os, time
+children = [os.fork() for _ in range(2)]
+held = bytearray(b"x") * (MIB << 20)
+if all(children):
+    print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in children])
+else:
+    time.sleep(STAY)
+    os._exit(0)
+'''
+SAME = '''
+import os, time
+held = bytearray(b"x") * (150 << 20)
+children = []
+for _ in range(8):
+    children.append(os.fork())
+    if children[-1] == 0:
+        time.sleep(1)
+        os._exit(0)
+print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in children])
+'''
 with backend.start(Command(["/bin/sleep", "60"]), Limits()) as process:
     status = pathlib.Path(f"/proc/{process.host_pid}/status").read_text()
 outcome = trial.run(backend, Command([sys.executable, "-I", "-S", "-c", code]), Limits(processes=20))
@@ -50,6 +77,9 @@ print(json.dumps({
     "host_uid": status.split("Uid:")[1].split()[0],
     "inside": outcome.text.split(),
     "stderr": outcome.stderr.decode(),
+    "above": run(OWN.replace("MIB", "90").replace("STAY", "60")),
+    "below": run(OWN.replace("MIB", "30").replace("STAY", "1")),
+    "shared": run(SAME),
     "broken": [str(found) for limit in LIMITS.split() if not (found := check(backend, limit)).held],
 }))
 """
@@ -109,5 +139,12 @@ def test_the_callers_uid_is_kept_without_any_capability(seen: dict[str, Any]) ->
 
 
 def test_limits_without_cgroups_are_held_or_named(seen: dict[str, Any]) -> None:
+    """What is counted from outside is held against these programs, and named: quicker ones get past."""
     assert seen["broken"] == []
     assert seen["unenforced"] == ["cpu", "inodes", "memory"]
+
+
+def test_memory_of_several_processes_is_added_up_without_cgroups(seen: dict[str, Any]) -> None:
+    assert seen["above"] == [True, None, ""]
+    assert seen["below"] == [False, None, "[0, 0]\n"]
+    assert seen["shared"] == [False, None, f"{[0] * 8}\n"]

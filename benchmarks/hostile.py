@@ -6,10 +6,12 @@ nothing, left an honest submission graded as before, and did its harm in the con
 
     python -m benchmarks.hostile
 
-With --records a run may be made in pieces: what the file holds is not run again.
+With --records a run may be made in pieces: what the file holds is not run again, unless the program or the
+judge has changed since. All rows of a result are of one judge: leave its code alone meanwhile.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -24,6 +26,7 @@ from rich.table import Table
 
 from benchmarks import results_schema
 from grader.hardware import profile
+from grader.judge import environment
 from grader.sandbox import registry
 from grader.sandbox.base import SandboxError
 
@@ -63,7 +66,7 @@ def main() -> int:
         records = arguments.records or Path(folder) / "records"
         lacking = missing(records, backends)
         run(dict(list(lacking.items())[: arguments.most]), records, backends)
-        rows = program_rows(read(records))
+        rows = program_rows(current(read(records)))
         left = missing(records, backends)
     show(rows)
     sums = summary_rows(rows)
@@ -74,8 +77,10 @@ def main() -> int:
     held = not left and all(row["held"] for row in rows)
     if held:
         pieces = f" --records {arguments.records.name}" if arguments.records else ""
-        header = results_schema.header(f"{COMMAND}{pieces}", profile.load("cpu").name)
-        header["environment"] |= {"backends": ", ".join(backends)}
+        header = results_schema.header(
+            f"{COMMAND}{pieces}", profile.load("cpu").name, judge_version=environment.judge_version()
+        )
+        header["environment"] |= {"backends": ", ".join(backends), "sandbox": sandbox_digest()}
         document = {**header, "rows": [*sums, *rows]}
         results_schema.write(arguments.output, results_schema.ResultsFile.model_validate(document))
         print(f"written: {arguments.output}")
@@ -98,7 +103,7 @@ def running() -> list[str]:
 
 def missing(records: Path, backends: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Program -> the tests of it of which something is not recorded."""
-    done = {(record["program"], record["backend"], record["check"]) for record in read(records)}
+    done = {(record["program"], record["backend"], record["check"]) for record in current(read(records))}
     lacking = {}
     for folder, pattern, checks, places in (
         (PROGRAMS, "*.*", CHECKS, backends),
@@ -134,13 +139,36 @@ def read(records: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def current(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of the programs and the judge of now."""
+    judge, now = environment.judge_version(), digests()
+    return [
+        record
+        for record in records
+        if record.get("judge") == judge and record.get("digest") == now.get(record["program"])
+    ]
+
+
+def digests() -> dict[str, str]:
+    """Of every program and upload, by its name."""
+    found = [*PROGRAMS.glob("*.*"), *(PROGRAMS / "uploads").glob("*.py")]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in found}
+
+
+def sandbox_digest() -> str:
+    """Of the code that holds a program: filter, mounts, limits, the end."""
+    return environment.digest(sorted((ROOT / "grader" / "sandbox").glob("*.py")))[:12]
+
+
 def program_rows(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One row a program and backend; what was not recorded did not hold."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for record in records:
         backend = record["backend"] or NO_SANDBOX
         row = found.setdefault((backend, record["program"]), {"id": f"{backend}/{record['program']}"})
-        row |= {"backend": backend, "program": record["program"], "family": record["family"]}
+        row |= {name: record[name] for name in ("program", "family", "digest", "judge")} | {
+            "backend": backend
+        }
         if record["check"] == "control":
             row |= {
                 "lifted": record["lift"],

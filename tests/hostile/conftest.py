@@ -17,12 +17,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.hostile import digests
 from grader.contract import Report, Verdict
 from grader.judge import build as judge_build
+from grader.judge import environment
 from grader.judge.supervisor import Supervisor
 from grader.sandbox import container, engine, handover, registry, uids
 from grader.sandbox.base import Backend
-from tests.hostile import controls, corpus, grading, ranks
+from tests.hostile import controls, corpus, grading, ranks, remains
 from tests.revision import revision
 
 ROOT = Path(__file__).parents[2]
@@ -194,10 +196,11 @@ def in_rank(host: Host) -> Callable[[Any], bytes]:
 def record() -> Callable[..., None]:
     """record(**fields) appends what a check has found to the file that HOSTILE_RECORDS names, if any."""
 
-    def record(**fields: object) -> None:
+    def record(**fields: Any) -> None:
         if path := os.environ.get(RECORDS):
             with Path(path).open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**fields, "commit": revision()}) + "\n")
+                of = {"digest": digests()[fields["program"]], "judge": environment.judge_version()}
+                file.write(json.dumps({**fields, **of, "commit": revision()}) + "\n")
 
     return record
 
@@ -251,6 +254,8 @@ def traces(backend: Backend) -> Callable[[], set[str]]:
             names = list(engine.connect().containers(container.LABEL).values())
             names += [folder.name for folder in handover.FOLDER.iterdir()] if handover.FOLDER.is_dir() else []
             found |= {f"container {name}" for name in names if ours.match(name)}
+            found |= remains.of_containers()
+        found |= remains.processes()
         for place in ("/tmp", "/var/tmp", "/dev/shm"):
             found |= {f"file {entry.path}" for entry in os.scandir(place) if _of_a_sandbox(entry)}
         return found

@@ -1,0 +1,70 @@
+"""A result holds only if nothing is amiss, and is of the programs and the judge of now."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import hostile
+from grader.judge import environment
+
+PROGRAM = "heap.py"
+FINE = {"verdict": "time_limit", "expected": "time_limit", "escaped": False, "left": 0, "canary": "accepted"}
+
+
+def records(check: str = "", **amiss: object) -> list[dict[str, Any]]:
+    """What all checks of a program record if all is well but one thing of one check."""
+    common = {"program": PROGRAM, "family": "time", "backend": "docker", "commit": "c"}
+    common |= {"digest": hostile.digests()[PROGRAM], "judge": environment.judge_version()}
+    found: dict[str, dict[str, Any]] = {
+        "contained": {**FINE, "expected_at_build": "build_error", "verdict_at_build": "build_error"},
+        "rank": FINE,
+        "control": {"lift": "cpu", "expected": "harm", "harmful": True},
+    }
+    return [
+        {**common, "check": name, **fields, **(amiss if name == check else {})}
+        for name, fields in found.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("check", "amiss"),
+    [
+        *(("contained", one) for one in ({"verdict": "accepted"}, {"verdict_at_build": "accepted"})),
+        *(
+            (check, one)
+            for check in ("contained", "rank")
+            for one in (
+                {"escaped": True},
+                {"left": 1},
+                {"canary": "grader_error: x"},
+                {"verdict": "accepted"},
+            )
+        ),
+        ("control", {"harmful": False}),
+    ],
+)
+def test_one_thing_amiss_is_not_held(check: str, amiss: dict[str, object]) -> None:
+    (fine,) = hostile.program_rows(records())
+    (row,) = hostile.program_rows(records(check, **amiss))
+    assert (fine["held"], row["held"]) == (True, False)
+    assert [sums["not_held"] for sums in hostile.summary_rows([row])] == [1]
+
+
+@pytest.mark.parametrize("check", hostile.CHECKS)
+def test_what_was_not_tried_is_not_held(check: str) -> None:
+    (row,) = hostile.program_rows([record for record in records() if record["check"] != check])
+    assert not row["held"]
+
+
+@pytest.mark.parametrize("stale", [{}, {"digest": "0"}, {"judge": "0"}, {"judge": None}])
+def test_what_was_found_of_another_program_or_judge_is_tried_again(
+    tmp_path: Path, stale: dict[str, Any]
+) -> None:
+    path = tmp_path / "records"
+    path.write_text("".join(json.dumps({**record, **stale}) + "\n" for record in records()))
+    lacking = hostile.missing(path, ["docker"])
+    assert (PROGRAM in lacking) == bool(stale)
+    assert len(hostile.current(hostile.read(path))) == (0 if stale else 3)
+    assert lacking.keys() | {PROGRAM} == hostile.digests().keys()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from grader.assignment import Assignment
 from grader.check import slots
 from grader.check.collective import as_function, as_function_case
-from grader.check.finding import Finding, fails, holds
+from grader.check.finding import Finding, fails, holds, warning
 from grader.check.slots import filled
 from grader.judge import poison
 from grader.judge.audit import compare_slot
@@ -59,10 +59,23 @@ def check(assignment: Assignment, hardware: str) -> list[Finding]:
         cases = [case for case in assignment.cases(hardware, _SEED) if case.part == name]
         if isinstance(part, CollectiveTask):
             cases = [as_function_case(part, case) for case in cases]
-            findings += _of_part(name, [*_samples(as_function(part), cases)])
-        elif isinstance(part, FunctionTask):
-            findings += _of_part(name, [*_samples(part, cases)])
+        function = as_function(part) if isinstance(part, CollectiveTask) else part
+        if isinstance(function, FunctionTask):
+            findings += _of_part(name, [*_samples(function, cases)])
+            findings += _left_out(name, function, cases)
     return findings
+
+
+def _left_out(name: str, task: FunctionTask, cases: Sequence[Case]) -> Iterator[Finding]:
+    """A warning where timed cases are too large to be tried: a small one in their place should be a test."""
+    large = [case.id for case in cases if case.role == "timed" and _elements(task, case) > MAX_ELEMENTS]
+    if large:
+        text = f"not tried in {', '.join(large)}: above {MAX_ELEMENTS} elements"
+        yield warning(f"tolerances of {name}", text)
+
+
+def _elements(task: FunctionTask, case: Case) -> int:
+    return sum(tensor.elements for tensor in task.tensors(case.params))
 
 
 def _of_part(name: str, samples: Sequence[_Sample]) -> list[Finding]:
@@ -125,8 +138,9 @@ def _samples(task: FunctionTask, cases: Sequence[Case]) -> Iterator[_Sample]:
         if case.visibility == "hidden":
             continue
         tensors = tuple(task.tensors(case.params))
-        elements = sum(tensor.elements for tensor in tensors)
-        if not 0 < elements <= MAX_ELEMENTS or not any(tensor.elements for tensor in outputs(tensors)):
+        if not 0 < _elements(task, case) <= MAX_ELEMENTS or not any(
+            tensor.elements for tensor in outputs(tensors)
+        ):
             continue
         yield _sample(task, case, tensors)
 

@@ -17,6 +17,19 @@ NUMBERS = [
     *(f"3.{number}" for number in range(1, 9)),
     *(f"4.{number}" for number in range(1, 8)),
 ]
+COVERAGE = """
+1.1 simt-mandelbrot; 1.2 simt-puzzles; 1.3 tile-elementwise; 1.4 add-rmsnorm; 1.5 sgemm-tiled;
+1.6 transpose-swizzle; 1.7 tc-gemm-shapes; 1.8 fragment-layout; 1.9 layout-algebra;
+1.10 multibuffer-dequant; 1.11 tma-copy; 1.12 warp-specialize; 1.13 tile-dsl; 1.14 tile-dsl graph-fusion;
+1.15 auto-pipeline; 1.16 graph-fusion; 1.17 gpu-detective; 1.18 npu-tile; 1.19 sol-gemm; 1.20 sol-attn;
+2.0 link-model; 2.1 link-model fabric-route; 2.2 fabric-route; 2.3 hier-collective; 2.4 innet-reduce;
+2.5 allreduce-ccl; 2.6 p2p-channel; 2.7 ep-dispatch eplb-placement; 2.8 overlap; 2.9 tiered-io;
+3.1 serve-metrics; 3.2 pd-disagg; 3.3 kv-radix; 3.4 batch-scheduler; 3.5 paged-decode fused-moe;
+3.6 spec-verify; 3.7 parallel-planner; 3.8 mini-engine; 4.1 grpo-core; 4.2 hybrid-sync;
+4.3 longtail-scheduler; 4.4 async-rl; 4.5 spec-rollout; 4.6 consistency; 4.7 agent-env
+"""
+"""The curriculum's: for each topic the assignments that are meant to cover it."""
+TRACKS = {"1": "kernels", "2": "communication", "3": "inference", "4": "rl"}
 
 
 @pytest.fixture
@@ -43,6 +56,15 @@ def test_the_map_has_every_topic_of_the_syllabus_once() -> None:
     assert len(loaded.assignments()) == 45
     for topic in loaded.topics():
         assert not re.search("[\u4e00-\u9fff]", topic.title.en)
+
+
+def test_each_topic_has_the_assignments_of_the_curriculum() -> None:
+    wanted = {}
+    for entry in COVERAGE.split(";"):
+        number, *names = entry.split()
+        wanted[number] = (TRACKS[number[0]], [f"{TRACKS[number[0]]}/{name}" for name in names])
+    topics = course.load(MAP).topics()
+    assert {topic.number: (topic.track, list(topic.assignments)) for topic in topics} == wanted
 
 
 def test_a_guest_lecture_closes_each_track() -> None:

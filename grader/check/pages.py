@@ -38,15 +38,28 @@ def check(assignment: Assignment) -> list[Finding]:
         wrong.append("README.zh.md holds no Chinese")
     if _CHINESE.search(english):
         wrong.append("README.md holds Chinese")
+    figures = [Counter(_FIGURE.findall(page)) for page in (english, chinese)]
+    wrong += [f"{name} is on one page only" for name in sorted(set(figures[0]) ^ set(figures[1]))]
     wrong += [
         f"{name} does not exist"
-        for name in sorted(set(_FIGURE.findall(english + chinese)))
+        for name in sorted(set(figures[0] | figures[1]))
         if not (assignment.root / name).is_file()
     ]
     if wrong:
         return [fails("pages", problem) for problem in wrong]
     missing = [what for mark, what in _CONTENT.items() if mark not in english]
+    missing += [
+        f"the milestone {one.name} on {target.hardware}, {_percent(one.fraction)}"
+        for target in assignment.spec.targets
+        for one in target.milestones
+        if not re.search(rf"(?<![\d.]){re.escape(_percent(one.fraction))}", english)
+    ]
     return [
         holds("pages", f"{len(levels[0])} headings and {numbers[0].total()} numbers agree"),
         *(warning("pages", f"README.md lacks {what}") for what in missing),
     ]
+
+
+def _percent(fraction: float) -> str:
+    """As pages write it: 33.2 %, but 100 %."""
+    return f"{100 * fraction:.1f}".removesuffix(".0") + " %"

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader import manifest as manifests
 from grader import session, taskfile
 from grader.assignment import Assignment, load
-from grader.check import answers, bound, gradings, mutants, pages, solutions
+from grader.check import answers, bound, gradings, milestones, mutants, pages, solutions
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.gradings import Grader
 from grader.check.solutions import Solution
@@ -47,6 +47,7 @@ def check(root: Path, options: Options) -> Iterator[Finding]:
         return
     yield holds("folder", f"{len(manifest.cases)} public and {manifest.hidden_cases} hidden cases")
     yield from _folder(assignment)
+    yield from _authored(root, "milestones", lambda: milestones.check(assignment))
     yield from pages.check(assignment)
     yield from _authored(root, "bound", lambda: bound.check(assignment, manifest, options.target))
     yield from _authored(root, "tolerances", lambda: mutants.check(assignment, options.target))
@@ -65,9 +66,6 @@ def _authored(root: Path, subject: str, look: Callable[[], Iterable[Finding]]) -
 def _folder(assignment: Assignment) -> Iterator[Finding]:
     if not assignment.has_hidden:
         yield fails("folder", "there are no hidden cases: hidden/cases.toml is missing")
-    for target in assignment.spec.targets:
-        if not target.milestones:
-            yield warning("milestones", f"none on {target.hardware}: they come from measurements")
     source = assignment.adapter()
     if source is not None:
         yield _adapter(source)

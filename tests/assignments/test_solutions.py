@@ -33,6 +33,8 @@ PRICED = {
     "rl/longtail-scheduler": 0.8,
 }
 """Least share of the bound that the best solution must promise, and keep in hidden cases."""
+UNMEASURED = {"kernels/sol-gemm": ("cpu",), "rl/grpo-core": ("cpu", "h200")}
+"""Hardware classes on which no right solution was timed in whole sessions: there is no milestone."""
 HINTS = {
     "inference/kv-radix/wrong/cheat_shares_before_it_is_computed.py": "its tokens come in the future",
     "inference/kv-radix/wrong/finds_what_was_evicted.py": "is free: it was evicted",
@@ -119,7 +121,11 @@ def test_all_that_needs_no_grading_holds(name: str) -> None:
     """Folder, pages, bound, cost, tolerances, answers, and what solutions there are."""
     findings = list(run.check(loaded(name).root, run.Options(registry.choose("bubblewrap"), grade=False)))
     assert of_state(findings, State.FAILS) == []
-    assert [text for text in of_state(findings, State.WARNING) if not text.startswith("milestones:")] == []
+    unmeasured = [
+        f"milestones on {hardware}: none: they come from measurements"
+        for hardware in UNMEASURED.get(name, ())
+    ]
+    assert of_state(findings, State.WARNING) == unmeasured
 
 
 @pytest.mark.parametrize("name", PRICED)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grader.check import run
+from grader.check import mutants, run
 from grader.check.finding import Finding, State
 from grader.cli.main import app
 from grader.sandbox import registry
@@ -122,6 +122,12 @@ def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, lab
         ("README.zh.md", "8 字节", "9 字节", "the numbers differ"),
         ("README.zh.md", "## 常见错误", "常见错误", "the headings differ"),
         ("README.md", "## Bound", "## Bound\n\n![](figures/none.svg)", "figures/none.svg does not exist"),
+        (
+            "README.md",
+            "## Bound",
+            "## Bound\n\n![](figures/none.svg)",
+            "figures/none.svg is on one page only",
+        ),
     ],
 )
 def test_what_does_not_hold_is_named(
@@ -166,6 +172,35 @@ def test_what_a_dialogue_does_not_hold_is_named(
         change(root / TASK, "assert isinstance(reply, list)", "reply = reply or [0] * len(seconds)")
     change(root / TASK, old, new)
     assert any(wanted in text for text in failing(checked(root))), failing(checked(root))
+
+
+def test_what_a_page_lacks_is_a_warning(scaffold: Callable[[str], Path]) -> None:
+    root = scaffold("function")
+
+    def lacking() -> list[str]:
+        found = [one for one in checked(root) if one.subject == "pages" and one.state is State.WARNING]
+        return [one.text.removeprefix("README.md lacks ") for one in found]
+
+    theory, bound, reading = "a page of theory", "the bound", "further reading, by title"
+    proof, figure, mistakes = "the proof of the bound", "a figure", "common mistakes"
+    assert lacking() == [theory, bound, reading, proof, figure]
+    change(root / "README.md", "## Bound", "## The bound, and why it holds\n\n*Proof.* Trivial.")
+    assert lacking() == [theory, reading, figure]
+    change(root / "README.md", "## Common mistakes", "## Mistakes")
+    assert lacking() == [theory, mistakes, reading, figure]
+
+
+def test_timed_cases_that_are_too_large_to_be_tried_are_named(
+    scaffold: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = scaffold("function")
+    monkeypatch.setattr(mutants, "MAX_ELEMENTS", 100_000)
+    findings = checked(root)
+    assert failing(findings) == []
+    assert any(
+        one.state is State.WARNING and one.text == "not tried in timed: above 100000 elements"
+        for one in findings
+    )
 
 
 def test_a_bound_that_nothing_reaches_is_a_warning(scaffold: Callable[[str], Path]) -> None:

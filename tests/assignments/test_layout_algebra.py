@@ -39,6 +39,7 @@ banks: Any = TASK.banks
 ADAPTER: Any = importlib.import_module(f"{TASK.__package__}.adapter")
 REFERENCE: Any = imported(CHECKOUT / "reference/kernels/layout-algebra/shared/layouts.py")
 SEEDS = st.integers(0, 2**64)
+SIZES = st.sampled_from((3, 7))
 SWIZZLES = st.tuples(st.integers(0, 3), st.integers(4, 6), st.integers(3, 5))
 
 
@@ -319,7 +320,8 @@ def test_a_swizzle_is_taken_as_it_is(returned: Any) -> None:
 
 def test_an_answer_to_what_has_none_is_refused() -> None:
     for operation in ("complement", "compose", "logical_divide", "logical_product"):
-        fault = TASK.check(questions.inadmissible(Random(1), operation), {"shape": 4, "stride": 1}, Random(1))
+        question = questions.inadmissible(Random(1), operation, 40)
+        fault = TASK.check(question, {"shape": 4, "stride": 1}, Random(1))
         assert "there is no answer: raise ValueError" in fault[0]
 
 
@@ -441,21 +443,32 @@ def test_divide_and_product_are_tile_and_rest(seed: int) -> None:
     assert len(set(apart)) == len(apart)  # copies of the tile never overlap
 
 
-@given(SEEDS, st.sampled_from(["complement", "compose"]))
-@settings(max_examples=60, deadline=None)
-def test_what_must_be_refused_has_no_answer(seed: int, operation: str) -> None:
-    question = questions.inadmissible(Random(seed), operation)
-    if operation == "complement":
-        offsets = values(question.arguments[0])
-        assert len(set(offsets)) < len(offsets) or not tiles(sorted(offsets))
+@given(SEEDS, st.sampled_from(["complement", "compose", "logical_divide", "logical_product"]), SIZES)
+@settings(max_examples=120, deadline=None)
+def test_what_must_be_refused_has_no_answer(seed: int, operation: str, bits: int) -> None:
+    """Small ones, and those with digits above them."""
+    question = questions.inadmissible(Random(seed), operation, bits)
+    assert answered(operation, *question.arguments) is None
+    if operation != "compose":
+        tile = question.arguments[operation == "logical_divide"]
+        assert bits <= questions.SMALL or model.size(tile) >= 1 << bits
+        offsets = sorted(values(tile))
+        assert len(set(offsets)) < len(offsets) or not tiles(offsets)
         return
     outer, inner = question.arguments
-    reached = values(inner)
-    # An index beyond the outer layout goes on in its last mode; within it, no layout maps like this.
-    size = model.size(outer)
-    assert (
-        max(reached) >= size or fewest_modes([values(outer)[index] for index in reached]) == len(reached) > 2
-    )
+    assert bits <= questions.SMALL or model.size(outer) >= 1 << bits
+    offsets = values(outer)
+    assert max(values(inner)) < len(offsets)
+    first = inner if bits <= questions.SMALL else model.modes(inner)[0]
+    assert not is_layout([offsets[index] for index in values(first)])
+
+
+@given(SEEDS, st.sampled_from(["complement", "compose", "logical_divide", "logical_product"]))
+@settings(max_examples=60, deadline=None)
+def test_what_must_be_refused_is_as_large_as_what_has_an_answer(seed: int, operation: str) -> None:
+    question = questions.inadmissible(Random(seed), operation, 40)
+    assert max(model.size(one) for one in question.arguments if not isinstance(one, int)) >= 1 << 40
+    assert answered(operation, *question.arguments) is None
 
 
 def tiles(offsets: Sequence[int]) -> bool:

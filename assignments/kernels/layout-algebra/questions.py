@@ -12,6 +12,8 @@ from typing import Literal
 from .model import Layout, Tree, at, flat, join, modes, rank, size
 
 Operation = Literal["coalesce", "complement", "compose", "logical_divide", "logical_product", "right_inverse"]
+SMALL = 5
+"""Bits up to which every question can be answered by enumeration."""
 
 
 @dataclass(frozen=True)
@@ -183,27 +185,48 @@ def logical_product(random: Random, bits: int) -> Question:
     return Question("logical_product", (tile, again), ((tile,), (rest, again)))
 
 
-def inadmissible(random: Random, operation: Operation) -> Question:
-    """Arguments without an answer, each for a reason that can be proved in a line."""
+def inadmissible(random: Random, operation: Operation, bits: int) -> Question:
+    """Arguments without an answer, each for a reason that can be proved in a line.
+
+    Digits of about 2^bits above it, where there are any, change nothing in the reason.
+    """
     stride = random.randrange(1, 9)
+    if operation == "compose":
+        return _straddling(random, stride, bits)
     extent = random.randrange(2, 9)
     folds = (
-        Layout((extent, 2), (stride, 0)),  # two indices, one offset
-        Layout((extent, extent), (stride, stride)),  # the same digit twice
-        Layout((4, 4), (1, random.choice((2, 3)))),  # digits overlap
-        Layout((2, 2), (2, 3)),  # offsets 0, 2, 3, 5: no shifts of them fill a range
+        [(extent, stride), (2, 0)],  # two indices, one offset
+        [(extent, stride), (extent, stride)],  # the same digit twice
+        [(4, 1), (4, random.choice((2, 3)))],  # digits overlap
+        [(2, 2), (2, 3)],  # offsets 0, 2, 3 but not 1: no copies of it can fill both 1 and 3
     )
     fold = random.choice(folds)
-    if operation in ("complement", "logical_product"):
-        second: Layout | int = 64 if operation == "complement" else Layout(4, 1)
-        return Question(operation, (fold, second))
-    if operation == "logical_divide":
-        return Question(operation, (Layout((8, 8), (1, 8)), fold))
+    reach = 1 + sum((extent - 1) * stride for extent, stride in fold)
+    layout = disguise(random, [*fold, *_above(random, reach, bits)])
+    if operation == "complement":
+        return Question(operation, (layout, 64 << bits))
+    if operation == "logical_product":
+        return Question(operation, (layout, Layout(4, 1)))
+    return Question(operation, (Layout((8, 8 << bits), (1, 16)), layout))
+
+
+def _straddling(random: Random, stride: int, bits: int) -> Question:
+    """A run that ends within the second mode, or steps that straddle the first."""
     first = random.choice((4, 6, 8, 9))
-    outer = Layout((first, first), (stride, stride * first + random.randrange(1, 9)))
-    # A run that ends within the second mode, or steps that straddle the first.
-    straddling = (Layout(first + 1, 1), Layout(2 * first - 1, 1), Layout(3, first - 1))
-    return Question("compose", (outer, random.choice(straddling)))
+    second = stride * first + random.randrange(1, 9)
+    above = [(extent, random.choice((0, 1, 5, 1 << 24))) for extent, _ in _above(random, 1, bits)]
+    outer = disguise(random, [(first, stride), (first, second), *above])
+    inner = random.choice((Layout(first + 1, 1), Layout(2 * first - 1, 1), Layout(3, first - 1)))
+    if above:
+        inner = join([inner, Layout(above[0][0], first * first)])
+    return Question("compose", (outer, inner))
+
+
+def _above(random: Random, reach: int, bits: int) -> list[tuple[int, int]]:
+    """Digits whose weights are multiples of `reach`; none for a few bits."""
+    if bits <= SMALL:
+        return []
+    return [(extent, reach * weight) for extent, weight in digits(radices(random, bits))]
 
 
 MAKERS = {

@@ -28,7 +28,10 @@ def algebra(case: Case, candidate: Candidate, seed: int) -> Outcome:
     asked = [
         questions.MAKERS[params["operation"]](random, params["bits"]) for _ in range(params["questions"])
     ]
-    asked += [questions.inadmissible(random, params["operation"]) for _ in range(params.get("refused", 0))]
+    asked += [
+        questions.inadmissible(random, params["operation"], params["bits"])
+        for _ in range(params.get("refused", 0))
+    ]
     random.shuffle(asked)
     reply = candidate.ask(params["operation"], [_arguments(question) for question in asked])
     if isinstance(reply, Raised):

@@ -4,8 +4,10 @@ Each names a row of this assignment and hardware class, of a solution that must 
 """
 
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from grader.assignment import Assignment
@@ -49,11 +51,13 @@ def _faults(
         yield f"{place} is of {found.get('solution')}; the right solutions are {', '.join(sorted(labels))}"
     if found.get("case") != "all":
         yield f"{place} is of the case {found.get('case')}, not of all"
-    yield from (
-        f"{place} leaves out {case}, which is timed"
-        for case in _timed(assignment, target.hardware)
-        if f"{row}/{case}" not in rows and found.get("case") == "all"
-    )
+        return
+    cases = {case: rows.get(f"{row}/{case}") for case in _timed(assignment, target.hardware)}
+    missing = [case for case, one in cases.items() if one is None]
+    yield from (f"{place} leaves out {case}, which is timed" for case in missing)
+    shares = [float(one["fraction"]) for one in cases.values() if one is not None]
+    if not missing and not math.isclose(mean := geometric_mean(shares), found["fraction"], rel_tol=1e-6):
+        yield f"{place} says {found['fraction']:.4g}, but its cases make {mean:.4g}"
 
 
 def _right(assignment: Assignment, hardware: str) -> Collection[str]:

@@ -2,20 +2,27 @@
 
 import os
 import pwd
+import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from grader.languages import PROGRAMS
-from grader.sandbox.base import Limits, Process, SandboxError
+from grader.sandbox.base import Backend, Limits, Process, SandboxError
 from grader.sandbox.trial import Outcome
 
 Run = Callable[..., Outcome]
 Start = Callable[..., Process]
 
 EMPTY = "0000000000000000"
+LIVED_THROUGH = {
+    *(signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH),
+    *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
+}
+"""Signals that are ignored or stop a program: it does not end."""
 WAIT = "print('ready', flush=True); import time; time.sleep(60)"
 
 
@@ -93,6 +100,23 @@ def test_exit_code_is_the_programs_own(run: Run, code: int) -> None:
 def test_signal_is_told_from_an_exit_code(run: Run, number: int) -> None:
     end = run(["/bin/sh", "-c", f"kill -{number} $$"]).exit
     assert (end.code, end.signal, end.syscall_violation) == (None, number, number == 31)
+
+
+def test_every_way_to_end_is_told_as_it_was(run: Run, backend: Backend) -> None:
+    """All exit codes and signals; with Docker, which starts slowly, those that are taken for others."""
+    codes, signals = set(range(256)), set(signal.valid_signals()) - LIVED_THROUGH
+    if backend.name == "docker":
+        codes, signals = {2, 125, 126, 128, 137, 143, 254}, {2, 4, 7, 8, 13, 24, 25, 64}
+
+    def end(script: str) -> tuple[int | None, int | None]:
+        found = run(["/bin/sh", "-c", script]).exit
+        return found.code, found.signal
+
+    with ThreadPoolExecutor(4) as pool:
+        told = dict(zip(codes, pool.map(lambda code: end(f"exit {code}"), codes), strict=True))
+        killed = dict(zip(signals, pool.map(lambda number: end(f"kill -{number} $$"), signals), strict=True))
+    assert told == {code: (code, None) for code in codes}
+    assert killed == {number: (None, number) for number in signals}
 
 
 def test_setup_that_fails_says_why_and_leaves_nothing(

@@ -343,6 +343,18 @@ def test_what_is_wrong_with_a_swizzle_is_named(reply: Any, wanted: str) -> None:
     assert re.search("[\u4e00-\u9fff]", fault[1])
 
 
+@pytest.mark.parametrize("operation", sorted(questions.MAKERS))
+def test_every_operation_is_asked_beyond_what_can_be_enumerated(operation: str) -> None:
+    """In public and in hidden cases; what has no answer too, where there is such a thing."""
+    refused = operation not in ("coalesce", "right_inverse")
+    for cases in (ASSIGNMENT.spec.cases, ASSIGNMENT.hidden):
+        own = [case.params for case in cases if case.params.get("operation") == operation]
+        sizes = [one["bits"]["range"][1] if isinstance(one["bits"], dict) else one["bits"] for one in own]
+        assert max(sizes) >= 40
+        assert min(sizes) <= questions.SMALL
+        assert all(bool(one.get("refused")) is refused for one in own)
+
+
 # --- the judge's questions ---------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from server.db.models import Course, Membership, Submission, Team, TeamMember, User
@@ -57,7 +57,11 @@ def best(session: Session, course: Course) -> Sequence[Best]:
             Submission.fraction,
             place.label("place"),
         )
-        .where(Submission.course_id == course.id, Submission.state == SubmissionState.DONE)
+        .where(
+            Submission.course_id == course.id,
+            # Points stay while a rejudge is under way, and whatever becomes of it but another result.
+            or_(Submission.state == SubmissionState.DONE, Submission.points.is_not(None)),
+        )
         .subquery()
     )
     columns = ranked.c

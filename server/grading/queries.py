@@ -271,11 +271,15 @@ def to_review(session: Session, course_ids: Collection[int]) -> Sequence[Submiss
     ).all()
 
 
-def retire_results(session: Session, submission: Submission) -> None:
-    """What was found so far counts no more; Reports and scores stay for audit."""
+def retire_report(session: Session, submission: Submission) -> None:
+    """The Report that was shown so far is shown no more; it stays for audit."""
     session.execute(
         update(Report).where(Report.submission_id == submission.id, Report.current).values(current=False)
     )
+
+
+def retire_results(session: Session, submission: Submission) -> None:
+    """What was found so far counts no more; scores stay for audit."""
     session.execute(
         update(Score).where(Score.submission_id == submission.id, Score.current).values(current=False)
     )

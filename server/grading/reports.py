@@ -103,13 +103,14 @@ def _apply(
             session, attempt, AttemptEvent.FAIL, now, seconds=report.seconds, verdict=report.verdict
         )
         if fail(session, settings, submission, report.verdict, report.message, now) == "given_up":
-            _make_current(session, submission, row)
+            _show(session, submission, row)
         return
     finish_attempt(session, attempt, AttemptEvent.REPORT, now, seconds=report.seconds, verdict=report.verdict)
-    _make_current(session, submission, row)
+    _show(session, submission, row)
     if report.failure_class is FailureClass.ASSIGNMENT:
         give_up(session, submission, report.verdict, report.message, now)
         return
+    queries.retire_results(session, submission)
     move(session, submission, SubmissionEvent.REPORT)
     conclude(submission, report.verdict, report.message, now)
     submission.points = report.score.points if report.score else None
@@ -129,8 +130,9 @@ def _apply(
     publish_after_commit(session, Job("dispatch"))
 
 
-def _make_current(session: Session, submission: Submission, row: Report) -> None:
-    queries.retire_results(session, submission)
+def _show(session: Session, submission: Submission, row: Report) -> None:
+    """Make it the Report that people see. A score from before goes only where it is about the work."""
+    queries.retire_report(session, submission)
     row.current = True
     session.flush()
 

@@ -11,6 +11,8 @@ from server.db.models import Assignment, Course, Submission, Team, TeamMember, U
 from server.grading.states import FINAL, SubmissionState
 
 _UNFINISHED = Submission.state.not_in(FINAL)
+_ASKED_FOR = _UNFINISHED & (Submission.reason == Reason.SUBMIT)
+"""Under way because its author wants it: what staff have graded again takes nobody's room."""
 
 
 def lock_team(session: Session, team: Team) -> None:
@@ -28,17 +30,17 @@ def last_number(session: Session, team: Team, assignment: Assignment) -> int:
 
 
 def unfinished(session: Session, team: Team, assignment: Assignment) -> int:
-    """How many of the team's submissions to the assignment are not final."""
+    """How many of the team's submissions to the assignment are not final, without rejudges."""
     return session.scalar(
         select(func.count()).where(
-            Submission.team_id == team.id, Submission.assignment_id == assignment.id, _UNFINISHED
+            Submission.team_id == team.id, Submission.assignment_id == assignment.id, _ASKED_FOR
         )
     ) or 0  # fmt: skip
 
 
 def attempts_used(session: Session, team: Team, assignment: Assignment) -> int:
-    """Gradings that the team has used, or has under way."""
-    under_way = _UNFINISHED & (Submission.mode == Mode.GRADE)
+    """Gradings that the team has used, or has under way; a rejudge is none."""
+    under_way = _ASKED_FOR & (Submission.mode == Mode.GRADE)
     return session.scalar(
         select(func.count()).where(
             Submission.team_id == team.id,
@@ -53,7 +55,7 @@ def seconds_used(session: Session, user: User, course: Course, since: datetime) 
 
     What its author had run again counts where that was asked for, not where it was first handed in.
     """
-    reserved = case((_UNFINISHED, Submission.expected_seconds), else_=0.0)
+    reserved = case((_ASKED_FOR, Submission.expected_seconds), else_=0.0)
     again = (Submission.reason == Reason.SUBMIT) & (Submission.queued >= since)
     total = session.scalar(
         select(
@@ -132,7 +134,11 @@ def best_of_team(session: Session, team: Team) -> Sequence[Submission]:
             Submission.id,
             func.row_number().over(partition_by=Submission.assignment_id, order_by=order).label("place"),
         )
-        .where(Submission.team_id == team.id, Submission.state == SubmissionState.DONE)
+        .where(
+            Submission.team_id == team.id,
+            # Points stay while a rejudge is under way, and whatever becomes of it but another result.
+            or_(Submission.state == SubmissionState.DONE, Submission.points.is_not(None)),
+        )
         .subquery()
     )
     return session.scalars(

@@ -37,7 +37,7 @@ class Report(Base):
 
 
 class CaseResult(Base):
-    """One case of the current Report of a submission, for statistics over cases."""
+    """One case of the result of a submission that counts, for statistics over cases."""
 
     __tablename__ = "case_results"
     __table_args__ = (Index(None, "assignment_id", "case"),)

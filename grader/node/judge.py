@@ -12,10 +12,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pydantic_core import to_json
+
 from grader.contract import REPORT_BYTES, ContractError, Event, JobSpec, Report, read
 from grader.node.orphans import MARK, reap
 
-LINE_BYTES = REPORT_BYTES + 4096
+LINE_BYTES = 4 * REPORT_BYTES
+"""A Report of `REPORT_BYTES` may be a longer line: as ASCII, a letter of two bytes takes six."""
 STDERR_BYTES = 1 << 16
 """Of what the judge writes to stderr, the end is kept."""
 TERM_SECONDS = 5.0
@@ -174,7 +177,8 @@ class _Session:
             if "event" in document:
                 self._on_event(read(Event, json.dumps(document["event"])))
             elif "ready" not in document:  # Started ahead, and wanted before it said so.
-                self.report = read(Report, json.dumps(document["report"]))
+                # Written as a Report is measured: what the session has made fit must fit here.
+                self.report = read(Report, to_json(document["report"]))
         except (ContractError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise JudgeError(f"the judge wrote what cannot be read: {error}", self.tail) from error
 

@@ -36,12 +36,12 @@ def _second_assignment(database: Database, **values: Any) -> int:
         return other.id
 
 
-def _move_to(database: Database, public_id: str, assignment_id: int) -> None:
+def _move_to(database: Database, public_id: str, assignment_id: int, number: int | None = None) -> None:
     with database.begin() as session:
         session.execute(
             update(Submission)
             .where(Submission.public_id == public_id)
-            .values(assignment_id=assignment_id, number=Submission.id + 1000)
+            .values(assignment_id=assignment_id, number=number or Submission.id + 1000)
         )
 
 
@@ -336,11 +336,18 @@ def test_the_expected_wait_counts_what_runs_and_the_students_own(
 def test_a_newer_test_run_supersedes_an_older_one_that_waits(
     database: Database, grader: Any, submit: Submit
 ) -> None:
+    rejudged = submit("ann", mode=Mode.TEST, now=grader.now)
+    grader.grade()
+    _rejudge(database, grader, rejudged)
+    elsewhere = submit("ann", mode=Mode.TEST, now=grader.now)
+    _move_to(database, elsewhere, _second_assignment(database), number=1)
     old = submit("ann", mode=Mode.TEST, now=grader.now)
     kept = [
         submit("ann", now=grader.now),  # A grading is no test.
         submit("bob", mode=Mode.TEST, now=grader.now),  # Another team's.
         submit("ann", mode=Mode.TEST, hardware="h200", now=grader.now),  # For another machine.
+        elsewhere,  # For another assignment.
+        rejudged,  # Staff's question.
     ]
     grader.wait(5)
     new = submit("ann", mode=Mode.TEST, now=grader.now)

@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from grader.contract import MAX_FILE_BYTES
@@ -34,9 +35,27 @@ _SPECIAL = ("a device, a pipe or a sparse file", "设备、管道或稀疏文件
 _IGNORED = {"mtime", "atime", "ctime", "uid", "gid", "uname", "gname", "comment"}
 """Keys of pax headers that say nothing about name or content."""
 _IGNORED_VENDORS = ("LIBARCHIVE.", "SCHILY.")
+_MOST_DIGITS = 7
+"""Of the length of a record in a pax header."""
 
 _Member = tuple[str, Callable[[int], bytes]]
 """Path inside the archive, and a function that gives its content: at most so many bytes, and one more."""
+
+
+@dataclass
+class _Left:
+    """What all archives of one upload together may still give: a small form has room for many small ones."""
+
+    entries: int = MAX_ENTRIES
+    tar_bytes: int = MAX_ARCHIVE_BYTES
+    """Of tars inside tar.gz."""
+    file_bytes: int = MAX_FILE_BYTES
+
+    def count(self, name: str, entries: int) -> None:
+        """So many entries of the archive `name` are looked at. Raises FilesError."""
+        self.entries -= entries
+        if self.entries < 0:
+            raise FilesError(text("archive_entries", name=name, limit=MAX_ENTRIES))
 
 
 class _DamagedError(ValueError):
@@ -56,16 +75,20 @@ def expand(files: Mapping[str, bytes]) -> dict[str, bytes]:
     Names and contents are not looked at: that is for `languages.check`.
     """
     found: dict[str, bytes] = {}
+    left = _Left()
     for name, data in files.items():
         reader = _reader(name)
-        for inner, content in ({name: data} if reader is None else _unpack(name, data, reader)).items():
+        for inner, content in ({name: data} if reader is None else _unpack(name, data, reader, left)).items():
             if inner in found:
                 raise FilesError(text("repeated_name", name=line(inner, 128)))
             found[inner] = content
     return found
 
 
-def _reader(name: str) -> Callable[[str, bytes], Iterator[_Member]] | None:
+_Reader = Callable[[str, bytes, _Left], Iterator[_Member]]
+
+
+def _reader(name: str) -> _Reader | None:
     lower = name.lower()
     if lower.endswith(".zip"):
         return _zip_members
@@ -74,23 +97,22 @@ def _reader(name: str) -> Callable[[str, bytes], Iterator[_Member]] | None:
     return _gzip_members if lower.endswith((".tar.gz", ".tgz")) else None
 
 
-def _unpack(name: str, data: bytes, reader: Callable[[str, bytes], Iterator[_Member]]) -> dict[str, bytes]:
+def _unpack(name: str, data: bytes, reader: _Reader, left: _Left) -> dict[str, bytes]:
     shown = line(name, 128)
     if len(data) > MAX_ARCHIVE_BYTES:
         raise FilesError(text("archive_too_large", name=shown, limit=MAX_ARCHIVE_BYTES))
     try:
         files: dict[str, bytes] = {}
-        left = MAX_FILE_BYTES
-        for path, content in _kept(shown, reader(shown, data)):
-            files[path] = content(left)
-            left -= len(files[path])
-            if left < 0:
+        for path, content in _kept(shown, reader(shown, data, left)):
+            files[path] = content(left.file_bytes)
+            left.file_bytes -= len(files[path])
+            if left.file_bytes < 0:
                 raise FilesError(text("archive_too_large", name=shown, limit=MAX_FILE_BYTES))
     except FilesError:
         raise
     except _UNREADABLE:
         raise FilesError(text("archive_damaged", name=shown)) from None
-    total = MAX_FILE_BYTES - left
+    total = sum(map(len, files.values()))
     if total > max(_SMALL_BYTES, MAX_RATIO * len(data)):
         raise FilesError(text("archive_ratio", name=shown, limit=MAX_RATIO))
     if not files:
@@ -130,21 +152,16 @@ def _without_folder(name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {path.rpartition("/")[2]: content for path, content in files.items()}
 
 
-def _count(name: str, entries: int) -> None:
-    if entries > MAX_ENTRIES:
-        raise FilesError(text("archive_entries", name=name, limit=MAX_ENTRIES))
-
-
 def _special(name: str, member: str, what: tuple[str, str]) -> FilesError:
     return FilesError(
         text("archive_special", name=name, member=line(member, 128), what=what[0], what_zh=what[1])
     )
 
 
-def _zip_members(name: str, data: bytes) -> Iterator[_Member]:
+def _zip_members(name: str, data: bytes, left: _Left) -> Iterator[_Member]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-        _count(name, len(entries))
+        left.count(name, len(entries))
         for entry in entries:
             kind = stat.S_IFMT(entry.external_attr >> 16)
             if kind == stat.S_IFLNK:
@@ -167,23 +184,24 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _gzip_members(name: str, data: bytes) -> Iterator[_Member]:
+def _gzip_members(name: str, data: bytes, left: _Left) -> Iterator[_Member]:
     engine = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    content = engine.decompress(data, MAX_ARCHIVE_BYTES + 1)
-    if len(content) > MAX_ARCHIVE_BYTES:
+    content = engine.decompress(data, left.tar_bytes + 1)
+    left.tar_bytes -= len(content)
+    if left.tar_bytes < 0:
         raise FilesError(text("archive_too_large", name=name, limit=MAX_ARCHIVE_BYTES))
     if not engine.eof or engine.unused_data.strip(b"\0"):
         raise _DamagedError
-    return _tar_members(name, content)
+    return _tar_members(name, content, left)
 
 
-def _tar_members(name: str, data: bytes) -> Iterator[_Member]:
+def _tar_members(name: str, data: bytes, left: _Left) -> Iterator[_Member]:
     """Plain files. Read here and not by `tarfile`, which obeys what headers say of sizes and sparse maps."""
     start = entries = 0
     long_name = ""
     while (header := data[start : start + _BLOCK]).strip(b"\0"):
         entries += 1
-        _count(name, entries)
+        left.count(name, 1)
         member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
         path = long_name or member.name
         begin = start + _BLOCK
@@ -214,18 +232,20 @@ def _slice(data: bytes, begin: int, end: int, most: int) -> bytes:
 
 def _pax_path(block: bytes, before: str) -> str:
     """The path in a pax header, or the one before. Raises _DamagedError for what would change the content."""
-    path = before
-    while block:
-        digits, _, _ = block.partition(b" ")
-        length = int(digits) if digits.isdigit() and len(digits) < 8 else 0
-        record = block[:length]
+    path, start = before, 0
+    # By offset: cutting off what was read would copy a block of many small records once for each.
+    while start < len(block):
+        space = block.find(b" ", start, start + _MOST_DIGITS + 1)
+        digits = block[start : max(space, start)]
+        end = start + (int(digits) if digits.isdigit() else 0)
+        record = block[start:end]
         key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
-        if length > len(block) or not record.endswith(b"\n") or not equals:
+        if end > len(block) or not record.endswith(b"\n") or not equals:
             raise _DamagedError
         word = key.decode("utf-8", "replace")
         if word == "path":
             path = value.decode("utf-8", "surrogateescape")
         elif word not in _IGNORED and not word.startswith(_IGNORED_VENDORS):
             raise _DamagedError
-        block = block[length:]
+        start = end
     return path

@@ -1,11 +1,13 @@
 """Archives as honest people make them become plain files; what breaks a rule is in tests/hostile."""
 
+import gzip
 import io
 import shutil
 import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +91,64 @@ def test_the_limit_is_the_size_of_what_is_unpacked(size: int) -> None:
     with pytest.raises(languages.FilesError) as refused:
         upload.expand({"work.zip": buffer.getvalue()})
     assert refused.value.text.code == "archive_too_large"
+
+
+def _tar_gz(name: str, records: bytes) -> bytes:
+    """A tar.gz of one file whose pax header has these records."""
+    header, file = tarfile.TarInfo("records"), tarfile.TarInfo(name)
+    header.type, header.size, file.size = tarfile.XHDTYPE, len(records), len(SOURCE)
+    padded = [content + bytes(-len(content) % tarfile.BLOCKSIZE) for content in (records, SOURCE)]
+    return gzip.compress(header.tobuf() + padded[0] + file.tobuf() + padded[1] + bytes(2 * tarfile.BLOCKSIZE))
+
+
+def _zip(name: str, folders: int) -> bytes:
+    """A zip of one file, and of folders."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, SOURCE)
+        for number in range(folders):
+            archive.writestr(f"folder{number}/", b"")
+    return buffer.getvalue()
+
+
+class Counted(bytes):
+    """Bytes that count how many of them slices have copied, theirs included."""
+
+    copied = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        Counted.copied += len(found) if isinstance(found, bytes) else 0
+        return Counted(found) if isinstance(found, bytes) else found
+
+    def partition(self, separator: Any) -> Any:
+        parts = tuple(map(Counted, super().partition(separator)))
+        Counted.copied += sum(map(len, parts))
+        return parts
+
+
+def test_a_header_of_many_records_is_read_once() -> None:
+    records = b"10 atime=\n" * 5000
+    assert upload.expand({"work.tar.gz": _tar_gz("solution.py", records)}) == {"solution.py": SOURCE}
+    Counted.copied = 0
+    assert upload._pax_path(Counted(records), "before") == "before"
+    assert 0 < Counted.copied <= 4 * len(records)
+
+
+@pytest.mark.parametrize(("form", "code"), [("tar.gz", "archive_too_large"), ("zip", "archive_entries")])
+def test_the_limits_are_of_all_archives_together(form: str, code: str) -> None:
+    records = b"10 atime=\n" * (upload.MAX_ARCHIVE_BYTES // 25)
+    archives = {
+        f"{number}.{form}": _tar_gz(f"{number}.py", records)
+        if form == "tar.gz"
+        else _zip(f"{number}.py", 400)
+        for number in range(3)
+    }
+    for name, archive in archives.items():
+        assert len(upload.expand({name: archive})) == 1
+    with pytest.raises(languages.FilesError) as refused:
+        upload.expand(archives)
+    assert refused.value.text.code == code
 
 
 @pytest.mark.parametrize("name", ["work.zip", "work.tar", "work.tar.gz"])

@@ -318,19 +318,20 @@ def test_the_expected_wait_counts_what_runs_and_the_students_own(
     grader.claim(spec)
     bob = submit("bob", now=grader.now)
 
-    def wait_of(public_id: str) -> float | None:
+    def look(public_id: str) -> tuple[int, float | None]:
         with database.read() as session:
             row = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
             place = service.place(session, grader.settings, row, now=grader.now)
             assert place is not None
-            return place.expected_seconds
+            return place.ahead, place.expected_seconds
 
-    assert wait_of(bob) == 0.0  # Two workers are idle.
-    assert wait_of(ann[1]) == 60.0  # They are of no use to Ann: hers run one after another.
+    # What runs is ahead, too; two workers are idle.
+    assert look(bob) == (1, 0.0)
+    assert look(ann[1]) == (2, 60.0)  # They are of no use to Ann: hers run one after another.
     grader.wait(45)
     for worker in ("w1", "w2", "w3"):
         grader.beat(worker=worker)
-    assert wait_of(ann[1]) == 15.0
+    assert look(ann[1]) == (2, 15.0)
 
 
 def test_a_newer_test_run_supersedes_an_older_one_that_waits(

@@ -57,7 +57,7 @@ _MACHINE = """kexec_load kexec_file_load init_module finit_module delete_module 
 _OTHER_PROCESSES = "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp setns"
 _ATTACK_SURFACE = """userfaultfd perf_event_open bpf keyctl add_key request_key mq_open mq_unlink mq_timedsend
     mq_timedreceive mq_notify mq_getsetattr name_to_handle_at fanotify_init fanotify_mark syslog modify_ldt
-    personality"""
+    personality sysfs _sysctl uselib ustat"""
 _PLACEMENT = """sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set mbind
     migrate_pages move_pages set_mempolicy set_mempolicy_home_node"""
 """The judge's core, its priority, where its memory lies."""

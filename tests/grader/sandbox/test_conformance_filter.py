@@ -3,11 +3,14 @@
 import errno
 import os
 import signal
+import struct
 import sys
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 
+from grader.sandbox import seccomp
 from grader.sandbox.base import Limits
 from grader.sandbox.trial import Outcome
 
@@ -82,6 +85,19 @@ KILLED = {
     "quotactl_fd": 443,
 }
 
+DOCKERS_OWN = """acct add_key bpf clock_adjtime clock_settime clone3 delete_module finit_module
+    init_module ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mbind mount move_pages
+    nfsservctl open_by_handle_at perf_event_open personality pivot_root process_vm_readv process_vm_writev
+    ptrace quotactl reboot request_key set_mempolicy setns settimeofday swapoff swapon sysfs _sysctl umount2
+    userfaultfd uselib ustat"""
+"""Calls that Docker's default profile keeps from a program without capabilities, as its manual lists them;
+but for get_mempolicy, which only tells."""
+OTHERS = """fsopen fsconfig fsmount fspick move_mount open_tree mount_setattr io_uring_setup io_uring_enter
+    io_uring_register pidfd_getfd process_madvise fanotify_init fanotify_mark name_to_handle_at syslog
+    migrate_pages set_mempolicy_home_node quotactl_fd memfd_secret modify_ldt mq_open sethostname
+    setdomainname chroot adjtimex vhangup splice tee vmsplice sendfile"""
+"""And what has come since, or what no numeric program needs."""
+
 CALL = """
     import ctypes, errno, os
     libc = ctypes.CDLL(None, use_errno=True)
@@ -154,6 +170,55 @@ def test_other_abis_are_killed(run: Run) -> None:
     loop = "for abi in 32 64; do timeout 5 ./a $abi; echo $?; done"
     outcome = run(["/bin/sh", "-c", build + loop], limits=Limits())
     assert outcome.text == f"{128 + signal.SIGSYS}\n" * 2, outcome.stderr
+
+
+LOAD, EQUAL, GREATER, NOT_LESS, MASKED, JUMP, RETURN, AND = 0x20, 0x15, 0x25, 0x35, 0x45, 0x05, 0x06, 0x54
+ALLOW, AUDIT_ARCH = 0x7FFF0000, 0xC000003E
+
+
+def answer(program: bytes, number: int, *arguments: int) -> int:
+    """What a filter says of a call: the kernel's own reading of it, for the instructions that occur."""
+    data = struct.pack("<IIQ6Q", number, AUDIT_ARCH, 0, *arguments, *[0] * (6 - len(arguments)))
+    accumulator = at = 0
+    while True:
+        code, on_true, on_false, value = struct.unpack_from("<HBBI", program, 8 * at)
+        at += 1
+        if code == RETURN:
+            return int(value)
+        if code == LOAD:
+            accumulator = struct.unpack_from("<I", data, value)[0]
+        elif code == AND:
+            accumulator &= value
+        elif code == JUMP:
+            at += value
+        else:
+            tests = {
+                EQUAL: accumulator == value,
+                GREATER: accumulator > value,
+                NOT_LESS: accumulator >= value,
+                MASKED: bool(accumulator & value),
+            }
+            at += on_true if tests[code] else on_false
+
+
+@pytest.mark.usefixtures("x86")
+@pytest.mark.parametrize("network", get_args(seccomp.Network))
+def test_calls_that_others_refuse_too_are_refused(network: seccomp.Network) -> None:
+    program, allowed = seccomp.program(network), []
+    for call in (*DOCKERS_OWN.split(), *OTHERS.split()):
+        number = seccomp._NUMBERS.get(call, seccomp.load().seccomp_syscall_resolve_name(call.encode()))
+        assert number >= 0, f"{call} is no call of this machine"
+        if answer(program, number) == ALLOW:
+            allowed.append(call)
+    assert not allowed
+
+
+@pytest.mark.usefixtures("x86")
+def test_ordinary_calls_are_not_refused() -> None:
+    """Of some only certain arguments are: 1 is AF_UNIX."""
+    program, resolve = seccomp.program("none"), seccomp.load().seccomp_syscall_resolve_name
+    calls = ("read", "write", "mmap", "futex", "clone", "unshare", "ioctl", "socket", "prctl", "madvise")
+    assert {answer(program, resolve(call.encode()), 1) for call in calls} == {ALLOW}
 
 
 def test_pytorch_works(run: Run) -> None:

@@ -208,8 +208,8 @@ class Worker:
             self._app.send_task(
                 STORE_TASK, args=[spooled.text], queue=SERVER_QUEUE, retry=False, ignore_result=True
             )
-        except (OperationalError, redis.RedisError, OSError) as error:
-            log.warning("report kept on disk for now", cause=str(error))
+        except Exception as error:  # noqa: BLE001  whatever keeps it from the broker: it is sent again
+            log.warning("report kept on disk for now", cause=f"{type(error).__name__}: {error}")
 
     def _deliver_spooled(self) -> None:
         """Remove what the server has stored; send again what it has not, at once what an earlier run left."""

@@ -9,9 +9,11 @@ from typing import Any
 import structlog
 
 from grader.contract import JobSpec
-from grader.node.server import Server, ServerError
+from grader.node.server import DeniedError, Server, ServerError
 from grader.node.settings import NodeSettings
 
+DENIED = "denied"
+"""What a node follows whose token the server does not know any more: it gets no job that it could claim."""
 log = structlog.get_logger(__name__)
 
 
@@ -100,6 +102,8 @@ class Heartbeat:
                 if not self._failing:
                     log.warning("heartbeat failed", cause=str(error))
                 self._failing = True
+                if isinstance(error, DeniedError):
+                    self._follow(DENIED)
             if not last:
                 self._wake.wait(self._settings.heartbeat_seconds)
 

@@ -44,18 +44,32 @@ class Node:
 
 
 class Interruption:
-    """Asked several times a second during a job: raises when the job must be dropped or given back."""
+    """Asked several times a second during a job: raises when the job must be dropped or given back.
+
+    Whether the job is over before it is claimed, only the server knows. From then on its seconds count, not
+    its date: this node's clock may say anything.
+    """
 
     def __init__(self, job: JobSpec, node: Node) -> None:
         self._job = job
         self._node = node
         self._next = 0.0
+        self._ends = float("inf")
+
+    def claimed(self, seconds: float | None) -> None:
+        """The job is ours for so long; None: a server of the version before told the date alone."""
+        self._ends = time.monotonic() + (self._job.deadline - time.time() if seconds is None else seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds until nobody waits for the Report any more."""
+        return self._ends - time.monotonic()
 
     def __call__(self) -> None:
         """Raise AbandonedError or ReturnedError, or do nothing."""
         if self._node.must_return():
             raise ReturnedError
-        if time.time() > self._job.deadline:
+        if self.left < 0:
             raise AbandonedError("its lease is over")
         if self._node.heartbeat.cancelled(self._job):
             raise AbandonedError("the server took it back")
@@ -75,7 +89,7 @@ def grade(job: JobSpec, node: Node) -> Report:
     started = time.time()
     interrupted = Interruption(job, node)
     try:
-        node.server.claim(job.token, interrupted)
+        interrupted.claimed(node.server.claim(job.token, interrupted))
     except ServerError as error:
         # Without a claim the attempt is not ours: the server publishes it again, or has given it to another.
         raise AbandonedError(f"not claimed: {error}") from error
@@ -116,7 +130,7 @@ def _session(job: JobSpec, node: Node, interrupted: Interruption) -> Report:
         report = judge.run(
             settings.judge_command,
             request,
-            seconds=min(settings.session_seconds, job.deadline - time.time() - LEASE_MARGIN_SECONDS),
+            seconds=min(settings.session_seconds, interrupted.left - LEASE_MARGIN_SECONDS),
             on_event=events.forward,
             interrupted=interrupted,
             lock=held.lock,

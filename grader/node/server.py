@@ -52,12 +52,20 @@ class Server:
             timeout=httpx.Timeout(10.0, connect=5.0),
         )
 
-    def claim(self, token: str, interrupted: Callable[[], None]) -> None:
-        """Tell the server that this worker begins the attempt; raise StaleError if it must not."""
-        self._patiently(
+    def claim(self, token: str, interrupted: Callable[[], None]) -> float | None:
+        """Tell the server that this worker begins the attempt; raise StaleError if it must not.
+
+        For how many seconds it has it; None from a server that does not say so.
+        """
+        answer = self._patiently(
             lambda: self._post("/internal/attempts/claim", {"worker": self._settings.node}, token),
             interrupted,
         )
+        try:
+            seconds = answer.json().get("seconds")
+            return None if seconds is None else float(seconds)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ServerError(f"the answer to a claim cannot be read: {error}") from error
 
     def give_back(self, token: str) -> None:
         """Return a claimed attempt unfinished. Asked once: the lease finds what this does not reach."""

@@ -1,5 +1,6 @@
 """Reports on this node's disk, from before they are sent until the server has dealt with them."""
 
+import contextlib
 import hashlib
 import os
 import time
@@ -39,6 +40,8 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         """The folder is made when first needed."""
         self._folder = folder
+        self._unreadable: set[Path] = set()
+        """Of which the log was told."""
 
     def save(self, report: Report) -> Spooled:
         """Write the Report so that it survives a crash; the same attempt replaces its file.
@@ -56,21 +59,30 @@ class Spool:
             partial.replace(spooled.path)
         except OSError as error:
             log.error("report not spooled", cause=str(error))
+            with contextlib.suppress(OSError):
+                partial.unlink()
         return spooled
 
     def find(self, job: JobSpec) -> Spooled | None:
         """The Report of a job that was graded before, if it is still here."""
-        return _load(self._path(job.token))
+        return self._load(self._path(job.token))
 
     def pending(self) -> Iterator[Spooled]:
-        """Reports not yet acknowledged; what is unreadable or too old is removed."""
+        """Reports not yet acknowledged; what is no Report or too old is removed.
+
+        What the disk does not give is left out, for now: the others go their way.
+        """
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob("*.json")):
-            spooled = _load(path)
+            spooled = self._load(path)
             if spooled is None:
                 continue
-            if time.time() - path.stat().st_mtime > KEPT_SECONDS:
+            try:
+                age = time.time() - path.stat().st_mtime
+            except FileNotFoundError:  # Another worker of this name has removed it.
+                continue
+            if age > KEPT_SECONDS:
                 spooled.remove()
                 continue
             yield spooled
@@ -82,14 +94,18 @@ class Spool:
     def _path(self, token: str) -> Path:
         return self._folder / f"{hashlib.sha256(token.encode()).hexdigest()}.json"
 
-
-def _load(path: Path) -> Spooled | None:
-    try:
-        text = path.read_text(encoding="utf-8")
-        read(Report, text)
-    except FileNotFoundError:
-        return None
-    except (ContractError, UnicodeDecodeError):
-        path.unlink(missing_ok=True)
-        return None
-    return Spooled(path, text)
+    def _load(self, path: Path) -> Spooled | None:
+        try:
+            text = path.read_text(encoding="utf-8")
+            read(Report, text)
+        except FileNotFoundError:
+            return None
+        except (ContractError, UnicodeDecodeError):
+            path.unlink(missing_ok=True)
+            return None
+        except OSError as error:
+            if path not in self._unreadable:
+                log.error("report not read", path=str(path), cause=str(error))
+                self._unreadable.add(path)
+            return None
+        return Spooled(path, text)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request, Response
 
 from server.access import AppSettings, Blobs, CurrentNode, Db
+from server.db.base import utc_now
 from server.db.models import Attempt
 from server.db.models.node import NodeState
 from server.grading import service, staff_api
@@ -42,6 +43,7 @@ def claim(
     _note(request, attempt)
     return ClaimOut(
         deadline=attempt.deadline.timestamp(),
+        seconds=(attempt.deadline - utc_now()).total_seconds(),
         lease_seconds=settings.lease_seconds,
         heartbeat_seconds=settings.heartbeat_seconds,
     )

@@ -20,6 +20,8 @@ class ClaimOut(BaseModel):
     """The job is this worker's; unix times and seconds."""
 
     deadline: float
+    seconds: float
+    """Until the deadline: the worker's clock may differ from ours."""
     lease_seconds: float
     heartbeat_seconds: float
 

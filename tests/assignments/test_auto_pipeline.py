@@ -93,12 +93,18 @@ def overwritten(problem: Any, plan: Any) -> bool:
     return False
 
 
-@given(SEEDS, st.integers(1, 9), st.tuples(*[st.integers(0, 12)] * 3), st.integers(1, 4))
+@given(SEEDS, st.integers(1, 12), st.tuples(*[st.integers(-1, 6)] * 3), st.integers(1, 4))
 @settings(max_examples=300, deadline=None)
 def test_a_plan_is_taken_exactly_when_a_count_of_every_cycle_finds_no_fault(
-    seed: int, interval: int, starts: tuple[int, ...], buffers: int
+    seed: int, interval: int, gaps: tuple[int, ...], buffers: int
 ) -> None:
+    """Each operation starts a gap after the one before it is ready: faults come alone, or not at all."""
     problem = brute.tiny(Random(seed), 3, 12)
+    starts: list[int] = []
+    ready = 0
+    for op, gap in zip(problem.ops, gaps, strict=True):
+        starts.append(max(0, ready + gap))
+        ready = starts[-1] + op.latency
     names = [op.name for op in problem.ops]
     zero, many = dict.fromkeys(names, 0), dict.fromkeys(names, buffers)
     plan = plans.Plan(interval, dict(zip(names, starts, strict=True)), zero, many, frozenset())
@@ -108,6 +114,25 @@ def test_a_plan_is_taken_exactly_when_a_count_of_every_cycle_finds_no_fault(
     if not wrong:
         last = max(plan.start[op.name] + op.latency for op in problem.ops) + 11 * interval
         assert found == last - min(starts)
+
+
+@pytest.mark.parametrize(("buffers", "interval"), [(1, 20), (2, 10), (3, 7), (4, 5)])
+def test_a_buffer_is_taken_until_its_last_reader_has_read(buffers: int, interval: int) -> None:
+    """Written from 0 on, read until 20: so many intervals must have passed when it is written again."""
+    ops, edges = ["load tma 2 +1 1 KiB", "far tensor 3"], ["load -> far"]
+    params = {"ops": ops, "edges": edges, "warpgroups": 1, "copies": 4, "iterations": 9}
+    problem = graphs.problem(params, Random(1))
+    starts = {"load": 0, "far": 17}
+
+    def of(count: int, every: int) -> Any:
+        zero, many = dict.fromkeys(starts, 0), dict.fromkeys(starts, 1) | {"load": count}
+        return TASK.replay.replay(problem, plans.Plan(every, starts, zero, many, frozenset()))
+
+    assert of(buffers, interval) == 20 + 8 * interval
+    if buffers > 1:
+        short = of(buffers - 1, interval)
+        assert f"overwrites what far still uses until 20: {buffers - 1} buffers are too few" in short[0]
+    assert "overwrites what far still uses" in of(1, 19)[0]
 
 
 def gemm() -> Any:

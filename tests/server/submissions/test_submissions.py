@@ -225,10 +225,13 @@ def test_device_time_is_a_budget_of_the_courses_day(
     submit(now=grader.now + timedelta(hours=4))
 
 
-def test_device_time_is_reserved_while_under_way(database: Database, world: Any, submit: Submit) -> None:
-    _set(database, world, device_seconds_per_day=150.0)
-    submit()
-    submit()  # 60 s each are expected.
+@pytest.mark.parametrize(("limit", "fit"), [(120.0, 2), (119.5, 1)])
+def test_device_time_is_reserved_while_under_way_to_the_last_second(
+    database: Database, world: Any, submit: Submit, limit: float, fit: int
+) -> None:
+    _set(database, world, device_seconds_per_day=limit)
+    for _ in range(fit):  # 60 s each are expected.
+        submit()
     with pytest.raises(NoDeviceTimeLeft):
         submit()
 

@@ -7,8 +7,9 @@ It says
 - `build` (Python only), what a build must end with in which it runs in the compiler's place;
 - `rank`, what a collective must end with in which the last of three ranks is the program (see `ranks`): by default
   as `verdict`, where a failed build is a rank's error;
-- `lift`, the one thing without which it does its harm: a limit of the sandbox, the `sandbox` as a whole, the
-  judge's `parser`, the arena's `seal`, or the `judge` itself, who tells one end from another;
+- `lift`, the one thing without which it does its harm: a limit of the sandbox, its system call `filter`, the
+  `sandbox` as a whole where several parts of it would each do, the judge's `parser`, the arena's `seal`, or the
+  `judge` itself, who tells one end from another;
 - `shows`, what the control must then show: `harm` printed, `alive` beyond the limit, `raw` control characters,
   the host's `secret`, an `exit:` code, a `signal:`, that it `ends` or `fails`, a peak of `memory:` MiB, or what
   a `naive:` reader takes its message for.

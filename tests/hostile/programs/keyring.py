@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
+# hostile: family=reach verdict=accepted build=accepted lift=filter shows=harm
 """Puts a key into a keyring, where the next run would find it."""
 
 

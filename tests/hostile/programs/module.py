@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=sandbox_violation build=build_error lift=sandbox shows=harm
+# hostile: family=reach verdict=sandbox_violation build=build_error lift=filter shows=harm
 """Removes a kernel module, if only one that does not exist."""
 
 

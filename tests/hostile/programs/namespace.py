@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
+# hostile: family=reach verdict=accepted build=accepted lift=filter shows=harm
 """Makes a user namespace, in which it would be root."""
 
 

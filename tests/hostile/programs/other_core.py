@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
+# hostile: family=reach verdict=accepted build=accepted lift=filter shows=harm
 """Moves onto the judge's core."""
 
 

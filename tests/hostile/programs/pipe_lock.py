@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
+# hostile: family=reach verdict=accepted build=accepted lift=filter shows=harm
 """Holds the lock of a pipe for as long as it likes: who reads from the other end waits, and cannot be ended."""
 
 

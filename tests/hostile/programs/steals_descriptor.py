@@ -1,4 +1,4 @@
-# hostile: family=reach verdict=accepted build=accepted lift=sandbox shows=harm
+# hostile: family=reach verdict=accepted build=accepted lift=filter shows=harm
 """Takes an open file out of another process."""
 
 

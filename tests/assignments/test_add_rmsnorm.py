@@ -1,5 +1,6 @@
 """kernels/add-rmsnorm: oracle, bound, fills, limits, pages."""
 
+import importlib
 import math
 import re
 import struct
@@ -159,6 +160,35 @@ def test_a_prediction_that_is_no_time_is_a_wrong_answer(assignment: Assignment) 
 
     for value in (10**400, -(10**400), 1 << 62, True, "1", None):
         assert not episode(case, cast("Candidate", Answers(value)), 1).passed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("ridge", [0.05, 20.0])
+def test_a_prediction_is_held_against_every_byte(assignment: Assignment, dtype: str, ridge: float) -> None:
+    """At 10,000 rows w is one part in 40,000 of the bytes: a prediction that leaves it out is wrong still."""
+    prediction = importlib.import_module(assignment.parts()["predict"].episode.__module__)  # type: ignore[union-attr]
+    rows, columns, item = 10_000, 7_777, prediction.ITEM[dtype]
+    asked = {
+        "rows": rows,
+        "columns": columns,
+        "dtype": dtype,
+        "operations_per_second": ridge * 5 / (4 * item) * 1e12,
+        "bytes_per_second": 1e12,
+    }
+    compute, memory = (
+        5 * rows * columns / (ridge * 5 / (4 * item) * 1e12),
+        (4 * rows + 1) * columns * item / 1e12,
+    )
+    by = "compute" if ridge < 1 else "memory"
+    bound = max(compute, memory)
+    assert (by == "compute") is (compute > memory)
+    assert prediction.wrong(asked, [bound, by]) is None
+    assert prediction.wrong(asked, [bound * (1 + 1e-9), by]) is None
+    assert (
+        "is bound by" in prediction.wrong(asked, [bound, {"compute": "memory", "memory": "compute"}[by]])[0]
+    )
+    for other in (bound * (1 + 1e-5), bound * (1 - 1e-5), compute + memory, 4 * rows * columns * item / 1e12):
+        assert "is not the bound" in prediction.wrong(asked, [other, by])[0]
 
 
 @pytest.mark.parametrize("values", VALUES)

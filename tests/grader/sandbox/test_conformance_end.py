@@ -149,7 +149,11 @@ def test_many_starts_leave_nothing(backend: Backend, remains: Callable[[int], se
         descriptors = len(list(Path("/proc/self/fd").iterdir()))
         return descriptors, children, remains(os.getpid()), threading.active_count()
 
-    mounts = Path("/proc/self/mountinfo").read_text()
+    def own_mounts() -> list[str]:
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        return [line for line in lines if "/docker/" not in line]  # Those are anybody's.
+
+    mounts = own_mounts()
     backend.start(Command(["/bin/true"]), Limits()).close()
     before = state()
     for number in range(8 if backend.name == "docker" else 50):
@@ -158,7 +162,7 @@ def test_many_starts_leave_nothing(backend: Backend, remains: Callable[[int], se
             process.wait(10)
         process.close()
     assert state() == before
-    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert own_mounts() == mounts
 
 
 JUDGE = """

@@ -8,6 +8,7 @@ from grader.check.finding import Finding, fails, holds, warning
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _HEADING = re.compile(r"^(#+) ", re.MULTILINE)
+_TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FIGURE = re.compile(r"\]\((figures/[^)\s]+)\)")
 _CONTENT = {
     "## Theory": "a page of theory",
@@ -38,6 +39,12 @@ def check(assignment: Assignment) -> list[Finding]:
         wrong.append("README.zh.md holds no Chinese")
     if _CHINESE.search(english):
         wrong.append("README.md holds Chinese")
+    titles = zip(_TITLE.findall(english), _TITLE.findall(chinese), strict=False)
+    wrong += [
+        f"the heading {other!r} of README.zh.md repeats the English one"
+        for one, other in titles
+        if one.partition(",")[0] in other and _CHINESE.search(other)
+    ]
     figures = [Counter(_FIGURE.findall(page)) for page in (english, chinese)]
     wrong += [f"{name} is on one page only" for name in sorted(set(figures[0]) ^ set(figures[1]))]
     wrong += [

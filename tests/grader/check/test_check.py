@@ -131,6 +131,7 @@ def test_a_new_assignment_passes(scaffold: Callable[[str], Path], kind: str, lab
         (TOML, "rows = 3, columns = 5", "rows = 300, columns = 50", "by brute force"),
         ("README.zh.md", "8 字节", "9 字节", "the numbers differ"),
         ("README.zh.md", "## 常见错误", "常见错误", "the headings differ"),
+        ("README.zh.md", "## 下界", "## Bound 下界", "'Bound 下界' of README.zh.md repeats the English one"),
         ("README.md", "## Bound", "## Bound\n\n![](figures/none.svg)", "figures/none.svg does not exist"),
         (
             "README.md",

@@ -29,6 +29,11 @@ def test_terminal_and_direction_controls_go() -> None:
     assert clean("a\x1b]0;title\x07b\x1b[2Jc\u202ed\r\ne") == "abc\ufffdd\ne"
 
 
+def test_every_character_that_turns_the_reading_direction_goes() -> None:
+    marks = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    assert clean(marks) == "\ufffd" * len(marks)
+
+
 def test_a_long_text_keeps_both_ends() -> None:
     short = shorten("begin" + "x" * 10_000 + "end", 200)
     assert len(short) <= 200

@@ -31,6 +31,8 @@ class Image:
     """Its id, sha256:...: what a container is made of, whatever tags are moved to meanwhile."""
     labels: Mapping[str, str]
     environment: Mapping[str, str]
+    volumes: frozenset[str] = frozenset()
+    """Folders that it has every container be given on the host's disk, to write to."""
 
 
 class Engine:
@@ -89,6 +91,7 @@ class Engine:
             str(found["Id"]),
             configuration.get("Labels") or {},
             {name: value for name, _, value in variables},
+            frozenset(configuration.get("Volumes") or ()),
         )
 
     def load(self, archive: bytes, repository: str, tag: str) -> None:

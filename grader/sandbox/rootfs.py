@@ -19,12 +19,16 @@ _FOLDERS = ("dev", "etc", "proc", "solmark", "sys", "tmp", "usr")
 
 
 def of_image(daemon: Engine, name: str) -> Rootfs:
-    """The image of this name or digest; SandboxError if it is not here or does not name its interpreter."""
+    """The image of this name or digest; SandboxError if it is not here or cannot be used."""
     image = daemon.image(name)
     if image is None:
         raise SandboxError(f"there is no image {name} on this machine: build it first (docker/README.md)")
     if PYTHON_LABEL not in image.labels:
         raise SandboxError(f"the image {name} does not name its interpreter (LABEL {PYTHON_LABEL})")
+    if image.volumes:  # The daemon would make them on its disk, where no limit of ours counts.
+        raise SandboxError(
+            f"the image {name} has volumes ({', '.join(sorted(image.volumes))}): build it without"
+        )
     return Rootfs(image.digest, image.labels[PYTHON_LABEL], (), image.environment)
 
 

@@ -1,10 +1,12 @@
 """What only the Docker backend has: a container's configuration, its image, the handover, the profile."""
 
 import importlib
+import io
 import json
 import os
 import signal
 import socket
+import tarfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -194,6 +196,22 @@ def test_images_must_be_here_and_name_their_interpreter(
     assert "solmark-no-such-image" in str(DockerBackend().available())
     monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", backend.image)
     assert "LABEL solmark.python" in str(DockerBackend().available())
+
+
+def test_an_image_with_a_folder_on_the_hosts_disk_is_refused(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = ["VOLUME /kept", "LABEL solmark.python=/usr/bin/python3"]
+    empty = io.BytesIO()
+    with tarfile.open(fileobj=empty, mode="w"):
+        pass
+    name = f"solmark-test-volume-{os.getpid()}"
+    daemon.import_image_from_data(empty.getvalue(), repository=name, tag="1", changes=changes)
+    try:
+        monkeypatch.setenv("SOLMARK_SANDBOX_IMAGE", f"{name}:1")
+        assert "has volumes (/kept)" in str(DockerBackend().available())
+    finally:
+        daemon.remove_image(f"{name}:1", force=True)
 
 
 def test_without_a_daemon_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -110,6 +110,48 @@ def test_nothing_is_published_for_a_worker_that_does_not_consume(
     assert len(grader.dispatch()) == 1
 
 
+@pytest.mark.parametrize("state", [NodeState.DRAINING, NodeState.PAUSED])
+def test_nothing_is_published_for_a_worker_that_said_good_bye(
+    database: Database, grader: Any, submit: Submit, state: NodeState
+) -> None:
+    """Staff want its node active: what the worker says of itself counts, too."""
+    submit()
+    grader.beat()
+    with database.begin() as session:
+        node = session.get_one(Node, grader.world.node.id)
+        service.heartbeat(
+            session, grader.settings, node=node, worker="w1", hardware="cpu", versions={}, state=state,
+            now=grader.now,
+        )  # fmt: skip
+    assert grader.dispatch() == []
+    grader.beat()
+    assert len(grader.dispatch()) == 1
+
+
+def test_only_the_node_that_has_a_job_gives_it_back(database: Database, grader: Any, submit: Submit) -> None:
+    public_id = submit()
+    grader.beat()
+    (spec,) = grader.dispatch()
+
+    def give_back(name: str) -> None:
+        with database.begin() as session:
+            node = service.node(session, name)
+            service.return_job(session, token=spec.token, node=node, now=grader.now)
+
+    with database.begin() as session:
+        service.register_node(session, "node-2")
+    with pytest.raises(StaleAttempt):
+        give_back("node-1")  # It has not begun.
+    grader.claim(spec)
+    with pytest.raises(StaleAttempt):
+        give_back("node-2")
+    assert _state(database, public_id) is SubmissionState.RUNNING
+    give_back("node-1")
+    assert _state(database, public_id) is SubmissionState.QUEUED
+    with pytest.raises(StaleAttempt):
+        give_back("node-1")
+
+
 def test_staff_see_and_steer_nodes_over_http(
     client: httpx.Client, token: Any, database: Database, grader: Any, submit: Submit
 ) -> None:

@@ -59,7 +59,7 @@ rehearse: venv ## Bring up docker-compose.yml for real, hand in a solution, take
 	@docker/engine.sh && docker/rehearse.sh
 
 .PHONY: chaos
-chaos: venv ## Kill everything while students hand in: N submissions, SEED drawn anew if not given
+chaos: venv ## Kill everything while students hand in: N submissions or more, SEED drawn anew if not given
 	@$(BIN)/python -m tests.chaos --submissions $(or $(N),200) $(if $(SEED),--seed $(SEED))
 
 .PHONY: check

@@ -45,7 +45,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos", description="Kill everything; lose nothing."
     )
-    parser.add_argument("--submissions", type=int, default=200, help="in all, shared among the databases")
+    parser.add_argument(
+        "--submissions", type=int, default=200, help="at least so many in all, shared among the databases"
+    )
     parser.add_argument(
         "--sandboxed", type=int, help="of these with the real judge; one in sixteen if not given"
     )

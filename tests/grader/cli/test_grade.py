@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from grader.cli.exit_codes import INFRASTRUCTURE
 from grader.contract import Report, Verdict, read
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "reference/kernels/add-rmsnorm"
+TRIES = 3
+"""A neighbour can make the times of one grading scatter, hardly those of three."""
 
 
 def solmark(*arguments: str | Path, language: str = "en") -> subprocess.CompletedProcess[str]:
@@ -153,15 +156,18 @@ def test_a_machine_without_a_freezer_grades_and_says_unranked(folder: Path, tmp_
     hidden = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
     command = ["unshare", "--mount", "--", "/bin/sh", "-c", hidden, "sh", program, "grade", folder, source]
     for options in (["--json"], []):
-        done = subprocess.run(
-            [*map(str, command), *options],
-            cwd=ROOT,
-            env={"PATH": "/usr/sbin:/usr/bin:/bin", "HOME": "/nonexistent", "SOLMARK_LANG": "en"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=140,
-        )
+        for _ in range(TRIES):
+            done = subprocess.run(
+                [*map(str, command), *options],
+                cwd=ROOT,
+                env={"PATH": "/usr/sbin:/usr/bin:/bin", "HOME": "/nonexistent", "SOLMARK_LANG": "en"},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=140,
+            )
+            if done.returncode != INFRASTRUCTURE:
+                break
         assert done.returncode == 0, done.stdout + done.stderr
         if not options:
             words = " ".join(done.stdout.split())

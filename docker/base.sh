@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 
 name=${1:-solmark-base}
 if docker image inspect "$name" >/dev/null 2>&1; then exit 0; fi
+command -v debootstrap >/dev/null ||
+    { echo "A base for images is made with debootstrap, which is not here (Debian: apt-get install debootstrap)" >&2; exit 1; }
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
@@ -14,7 +16,7 @@ trap 'rm -rf "$root"' EXIT
 suite=$(. /etc/os-release; if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo bookworm; fi)
 packages=python3,python3-venv,ca-certificates,g++,libseccomp2
 debootstrap --variant=minbase --include="$packages" "$suite" "$root" >"$root.log" ||
-    { tail -20 "$root.log" "$root/debootstrap/debootstrap.log" >&2; exit 1; }
+    { for log in "$root.log" "$root/debootstrap/debootstrap.log"; do tail -n 20 "$log" >&2; done; exit 1; }
 rm -rf "$root.log" "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
 
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"

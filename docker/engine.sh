@@ -10,6 +10,7 @@ if [[ ${1:-} == stop ]]; then
     exit 0
 fi
 if docker version >/dev/null 2>&1; then exit 0; fi
+command -v dockerd >/dev/null || { echo "There is no Docker here (Debian: apt-get install docker.io)" >&2; exit 1; }
 mkdir -p /run/solmark
 log=/run/solmark/dockerd.log
 # shellcheck disable=SC2086 (several options)

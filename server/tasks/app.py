@@ -6,6 +6,7 @@ the next finds in the database.
 
 import hashlib
 import logging
+import threading
 from typing import Any
 
 import redis
@@ -20,9 +21,14 @@ from server.grading import service
 from server.metrics import queries as metrics
 from server.metrics.counters import Counters
 from server.settings import Settings
+from server.tasks import watch
 from server.tasks.publisher import DISPATCH_TASK, SWEEP_TASK, celery_app, publisher
+from server.tasks.schedule import SCHEDULER, Every
 
 SWEEP_SECONDS = 3.0
+STALE_SECONDS = 60.0
+"""A sweep that nobody took by then is dropped. Clocks of two machines may differ by nearly as much."""
+BROKER_SECONDS = 5.0
 STORED_SECONDS = 8 * 86400
 """How long a node can learn that its Report was stored: above the time a node keeps it."""
 log = structlog.get_logger(__name__)
@@ -32,7 +38,7 @@ def create_app(settings: Settings) -> Celery:
     """The app with its three tasks and its schedule; they share one database and one broker."""
     app = celery_app(settings.broker_url)
     database = Database(settings.database, pool=settings.database_pool, publish=publisher(app))
-    broker = redis.Redis.from_url(settings.broker_url, socket_timeout=5.0, socket_connect_timeout=5.0)
+    broker = _broker(settings)
     counters = Counters(broker)
 
     def store_report(raw: str) -> None:
@@ -73,16 +79,21 @@ def create_app(settings: Settings) -> Celery:
     app.task(store_report, name=STORE_TASK)
     app.task(dispatch, name=DISPATCH_TASK)
     app.task(sweep, name=SWEEP_TASK)
-    # A sweep asks for a dispatch when it is done, so that one entry drives both. One that waited through its
-    # whole period is stale: the next is on its way.
+    # A sweep asks for a dispatch when it is done, so that one entry drives both.
     app.conf.beat_schedule = {
         "sweep": {
             "task": SWEEP_TASK,
-            "schedule": SWEEP_SECONDS,
-            "options": {"queue": SERVER_QUEUE, "expires": 2 * SWEEP_SECONDS},
+            "schedule": Every(SWEEP_SECONDS),
+            "options": {"queue": SERVER_QUEUE, "expires": STALE_SECONDS},
         }
     }
     return app
+
+
+def _broker(settings: Settings) -> "redis.Redis":
+    return redis.Redis.from_url(
+        settings.broker_url, socket_timeout=BROKER_SECONDS, socket_connect_timeout=BROKER_SECONDS
+    )
 
 
 def _waited(session: Session, stored: service.Stored) -> tuple[str, float] | None:
@@ -113,15 +124,30 @@ def run(settings: Settings, *, beat: bool, name: str = "server") -> None:
     """Work on the server's queue until told to stop; with `beat`, keep the schedule in a thread as well."""
     app = create_app(settings)
     _keep_logs()
-    service_thread = (
-        EmbeddedService(app, thread=True, scheduler_cls="celery.beat:Scheduler") if beat else None
-    )
+    service_thread = EmbeddedService(app, thread=True, scheduler_cls=SCHEDULER) if beat else None
+
+    broker = _broker(settings)
+    watching = watch.Watch(lambda: int(broker.llen(SERVER_QUEUE)), patience=watch.PATIENCE_SECONDS)
+    stopping = threading.Event()
 
     def ready(**_: Any) -> None:
         if service_thread is not None:
             service_thread.start()
+        threading.Thread(target=watching.run, args=(stopping,), name="watch", daemon=True).start()
+
+    def begin(**_: Any) -> None:
+        watching.begin()
+
+    def end(**_: Any) -> None:
+        watching.end()
+
+    def stop(**_: Any) -> None:
+        stopping.set()
 
     signals.worker_ready.connect(ready)
+    signals.task_prerun.connect(begin)
+    signals.task_postrun.connect(end)
+    signals.worker_shutting_down.connect(stop)
     app.worker_main(
         [
             "--quiet",
@@ -140,7 +166,7 @@ def run_beat(settings: Settings) -> None:
     """Keep the schedule alone, beside any number of task workers; two of them do no harm."""
     app = create_app(settings)
     _keep_logs()
-    app.Beat(scheduler_cls="celery.beat:Scheduler").run()
+    app.Beat(scheduler_cls=SCHEDULER).run()
 
 
 def _keep_logs() -> None:

@@ -20,6 +20,8 @@ Network = Literal["none", "loopback"]
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 ERRNO = 0x00050000
+_DONE = ERRNO
+"""Answered with success and not carried out."""
 
 _BAD_ARCHITECTURE = 2
 """SCMP_FLTATR_ACT_BADARCH; by default only the calling thread is killed, and its process may live on."""
@@ -47,6 +49,16 @@ _PREALLOCATION = (0x40305828, 0x40305829, 0x4030582A, 0x4030582B, 0x40305839)
 """FS_IOC_RESVSP, UNRESVSP, both again with 64 bits, ZERO_RANGE: older names of fallocate, on any file."""
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
+_RLIMIT_CORE = 4
+_MS_SYNC = 4
+_RECORD_LOCKS = (6, 7, 37, 38)
+"""F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW."""
+_SOL_SOCKET = 1
+_SOCKET_PROGRAMS = (26, 50, 51, 52)
+"""SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF."""
+_HUGE_PAGES = {"mmap": (3, 0x40000), "memfd_create": (1, 4), "shmget": (2, 0o4000)}
+"""Call -> number of its argument and flag: MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB."""
+_IPPROTO_UDP = 17
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 
 _MOUNTS = """mount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount
@@ -68,6 +80,12 @@ _SPLICES = "splice tee vmsplice sendfile sendfile64"
 """They hold a pipe's lock while they wait for the other side, and the judge, who reads from that pipe or
 writes to it, would wait with them for ever; nothing could end it. Honest software copies where it must."""
 
+_OLD_ASYNCHRONOUS = "io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents"
+"""The whole machine has one number of them, and one process may take all."""
+_DISKS = "sync syncfs fsync fdatasync sync_file_range fadvise64"
+"""Nothing of a sandbox lies on a disk: what they flush is the host's, and nothing can end who waits for that.
+The last one throws the host's compilers and libraries out of its memory: the next program waits for them."""
+
 _ACTIONS: Mapping[str, int] = {
     _MOUNTS: _KILL_PROCESS,
     _MACHINE: _KILL_PROCESS,
@@ -76,9 +94,11 @@ _ACTIONS: Mapping[str, int] = {
     _PLACEMENT: ERRNO | errno.EPERM,
     _ABSENT: ERRNO | errno.ENOSYS,
     _SPLICES: ERRNO | errno.ENOSYS,
+    _OLD_ASYNCHRONOUS: ERRNO | errno.ENOSYS,
+    _DISKS: _DONE,
     "fallocate": ERRNO | errno.EOPNOTSUPP,
-    # Answered with success and not done: with an error, OpenMP with bound threads would not start them.
-    "sched_setaffinity": ERRNO,
+    # With an error, OpenMP with bound threads would not start them.
+    "sched_setaffinity": _DONE,
 }
 _NUMBERS: Mapping[str, int] = {"set_mempolicy_home_node": 450, "open_tree_attr": 467, "quotactl_fd": 443}
 """Calls younger than some libseccomp that we meet; these numbers are the same on every architecture."""
@@ -124,6 +144,22 @@ def rules(network: Network) -> Iterator[Rule]:
         yield Rule(refuse, "ioctl", ((1, _MASKED_EQUAL, _INT, request),))
     # It can set the limits of processes of its own user; the first one of a container is among them.
     yield Rule(refuse, "prlimit64", ((0, _MASKED_EQUAL, _INT, 1),))
+    # At a limit of 1 the host runs no handler of core dumps; at 0, to which anybody may lower it, it does.
+    yield Rule(_DONE, "setrlimit", ((0, _MASKED_EQUAL, _INT, _RLIMIT_CORE),))
+    core = ((0, _NOT_EQUAL, 1, 0), (1, _MASKED_EQUAL, _INT, _RLIMIT_CORE), (2, _NOT_EQUAL, 0, 0))
+    yield Rule(_DONE, "prlimit64", core)
+    # Locks on parts of files are kernel memory that no cgroup counts, without end; those of flock are one for
+    # an open file.
+    for command in _RECORD_LOCKS:
+        yield Rule(_DONE, "fcntl", ((1, _MASKED_EQUAL, _INT, command),))
+    yield Rule(_DONE, "msync", ((2, _MASKED_EQUAL, _MS_SYNC, _MS_SYNC),))
+    # The kernel translates them into memory that the whole machine has a fixed amount of.
+    for option in _SOCKET_PROGRAMS:
+        level = (1, _MASKED_EQUAL, _INT, _SOL_SOCKET)
+        yield Rule(refuse, "setsockopt", (level, (2, _MASKED_EQUAL, _INT, option)))
+    # The host's reserve of huge pages is in no limit of memory.
+    for call, (argument, flag) in _HUGE_PAGES.items():
+        yield Rule(ERRNO | errno.ENOMEM, call, ((argument, _MASKED_EQUAL, flag, flag),))
     yield from _socket_rules(network)
 
 
@@ -132,12 +168,17 @@ def _socket_rules(network: Network) -> Iterator[Rule]:
     unsupported = ERRNO | errno.EAFNOSUPPORT
     allowed = {_AF_UNIX} if network == "none" else {_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK}
     highest = max(allowed)
+    # A pair of any other family makes the kernel look for a module, before it says that there is none.
+    yield Rule(unsupported, "socketpair", ((0, _NOT_EQUAL, _AF_UNIX, 0),))
     yield Rule(unsupported, "socket", ((0, _GREATER, highest, 0),))
     for family in set(range(highest + 1)) - allowed:
         yield Rule(unsupported, "socket", ((0, _EQUAL, family, 0),))
     if network == "loopback":
         not_route = ((0, _EQUAL, _AF_NETLINK, 0), (2, _NOT_EQUAL, 0, 0))
         yield Rule(unsupported, "socket", not_route)
+        for family in (_AF_INET, _AF_INET6):
+            others = ((0, _EQUAL, family, 0), (2, _GREATER, _IPPROTO_UDP, 0))
+            yield Rule(ERRNO | errno.EPROTONOSUPPORT, "socket", others)
 
 
 @functools.cache

@@ -62,6 +62,29 @@ REFUSED = {
     "socket(AF_ALG)": (41, (38, 5, 0), errno.EAFNOSUPPORT),
     "socket(AF_PACKET)": (41, (17, 3, 0), errno.EAFNOSUPPORT),
     "socket(AF_INET)": (41, (2, 1, 0), errno.EAFNOSUPPORT),
+    "socketpair(AF_NETLINK)": (53, (16, 3, 0, 0), errno.EAFNOSUPPORT),
+    "io_setup": (206, (1, 0), errno.ENOSYS),
+    "setsockopt(SO_ATTACH_FILTER)": (54, (0, 1, 26, 0, 0), errno.EPERM),
+    "setsockopt(SO_ATTACH_BPF + 2**32)": (54, (0, 1, 50 + (1 << 32), 0, 0), errno.EPERM),
+    "mmap(MAP_HUGETLB)": (9, (0, 0, 3, 0x40022, -1, 0), errno.ENOMEM),
+    "memfd_create(MFD_HUGETLB)": (319, (0, 4), errno.ENOMEM),
+    "shmget(SHM_HUGETLB)": (29, (0, 0, 0o5600), errno.ENOMEM),
+}
+# Answered with success, where an unfiltered kernel would find something wrong.
+UNDONE = {
+    "syncfs": (306, (-1,)),
+    "fsync": (74, (-1,)),
+    "fdatasync": (75, (-1,)),
+    "sync_file_range": (277, (-1, 0, 0, 0)),
+    "fadvise64": (221, (-1, 0, 0, 4)),
+    "msync(MS_SYNC)": (26, (1, 1, 4)),
+    "fcntl(F_SETLK)": (72, (-1, 6, 0)),
+    "fcntl(F_SETLKW)": (72, (-1, 7, 0)),
+    "fcntl(F_OFD_SETLK)": (72, (-1, 37, 0)),
+    "fcntl(F_OFD_SETLKW + 2**32)": (72, (-1, 38 + (1 << 32), 0)),
+    "setrlimit(RLIMIT_CORE)": (160, (4, 0)),
+    "prlimit64(RLIMIT_CORE)": (302, (0, 4, 1, 0)),
+    "sched_setaffinity": (203, (0, 0, 0)),
 }
 KILLED = {
     "mount": 165,
@@ -120,6 +143,40 @@ def test_refused_calls_get_an_errno(run: Run) -> None:
     found = dict(line.rsplit(" ", 1) for line in outcome.text.splitlines())
     assert found == {name: errno.errorcode[code] for name, (_, _, code) in REFUSED.items()}
     assert outcome.exit.code == 0
+
+
+@pytest.mark.usefixtures("x86")
+def test_calls_are_answered_with_success_and_not_carried_out(run: Run) -> None:
+    code = f"""{CALL}
+    import fcntl, resource
+    for name, (number, arguments) in {UNDONE}.items():
+        print(name, call(number, *arguments))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))
+    print(*resource.getrlimit(resource.RLIMIT_CORE), *resource.getrlimit(resource.RLIMIT_NOFILE))
+    print(call(26, 1, 1, 1))  # of msync, only waiting for a disk is left out
+    first, second = (os.open(".", os.O_RDONLY) for _ in range(2))
+    fcntl.flock(first, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("locked")
+    """
+    *done, limits, asynchronous, lock = run(code).text.splitlines()
+    assert done == [f"{name} 0" for name in UNDONE]
+    assert (limits, asynchronous, lock) == ("1 1 99 99", "EINVAL", "locked")
+
+
+@pytest.mark.usefixtures("x86")
+def test_loopback_has_tcp_and_udp_alone(run: Run) -> None:
+    code = f"""{CALL}
+    for family in (2, 10):
+        for kind, protocol in ((1, 6), (2, 17), (1, 262), (3, 255)):
+            print(call(41, family, kind, protocol))
+    """
+    found = run(code, limits=Limits(network="loopback")).text.splitlines()
+    assert all(line.isdecimal() for line in found[:2] + found[4:6]), found
+    assert found[2:4] + found[6:] == ["EPROTONOSUPPORT"] * 4
 
 
 @pytest.mark.usefixtures("x86")

@@ -4,20 +4,26 @@
 `BEGIN IMMEDIATE`, so that two writers wait for each other instead of failing half-way.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.orm import Session
 
 from server.errors import DomainError
 
 _JOBS = "solmark_jobs"
 _WRITES = "solmark_writes"
+WAIT_SECONDS = 30
+"""Longest wait for what another transaction holds; its connection may be that of a machine that is gone."""
+AWAY_SECONDS = 2.0
+"""Longest that the jobs of one transaction may wait, all together, for a queue that takes none of them."""
 _log = structlog.get_logger(__name__)
 
 
@@ -39,9 +45,8 @@ def publish_nothing(job: Job) -> None:
 
 def publish_after_commit(session: Session, job: Job) -> None:
     """Have a job published when (and only if) the session's transaction commits. Equal jobs merge."""
-    jobs: list[Job] = session.info.setdefault(_JOBS, [])
-    if job not in jobs:
-        jobs.append(job)
+    jobs: dict[str, Job] = session.info.setdefault(_JOBS, {})
+    jobs.setdefault(json.dumps([job.name, job.arguments], sort_keys=True), job)
 
 
 def commit_early(session: Session) -> None:
@@ -71,18 +76,30 @@ class Database:
                     session.commit()
                 raise
             session.commit()
-            jobs: list[Job] = session.info.pop(_JOBS, [])
-        for job in jobs:
-            try:
-                self.publish(job)
-            except Exception:  # noqa: BLE001  the queue may be away: committed work is found again by the sweeper
-                _log.warning("job not published", job=job.name, exc_info=True)
+            jobs: dict[str, Job] = session.info.pop(_JOBS, {})
+        self._publish_all(jobs.values())
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A transaction for reading: always rolled back."""
         with Session(self.engine, expire_on_commit=False) as session:
             yield session
+
+    def _publish_all(self, jobs: Iterable[Job]) -> None:
+        """Publish them while the queue answers. It may be away: the sweeper finds all that is committed."""
+        waited, left_out = 0.0, 0
+        for job in jobs:
+            if waited > AWAY_SECONDS:
+                left_out += 1
+                continue
+            began = time.monotonic()
+            try:
+                self.publish(job)
+            except Exception:  # noqa: BLE001  whatever its client raises
+                waited += time.monotonic() - began
+                _log.warning("job not published", job=job.name, exc_info=True)
+        if left_out:
+            _log.warning("jobs not published", count=left_out)
 
     def close(self) -> None:
         """Close all connections."""
@@ -92,16 +109,21 @@ class Database:
 def _engine(url: str, pool: int) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(parsed, pool_size=pool, max_overflow=0, pool_pre_ping=True)
+        return _postgresql(parsed, pool)
     if parsed.database and parsed.database != ":memory:":
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(parsed, pool_size=pool, connect_args={"timeout": 30})
+    engine = create_engine(parsed, pool_size=pool, connect_args={"timeout": WAIT_SECONDS})
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # We say BEGIN ourselves, below.
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=NORMAL", "busy_timeout=30000"):
+        for pragma in (
+            "journal_mode=WAL",
+            "foreign_keys=ON",
+            "synchronous=NORMAL",
+            f"busy_timeout={WAIT_SECONDS}000",
+        ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -109,5 +131,19 @@ def _engine(url: str, pool: int) -> Engine:
     def _begin(connection: Connection) -> None:
         immediate = connection.get_execution_options().get(_WRITES)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL, pool: int) -> Engine:
+    # Who waits for an answer of a machine without power would wait for hours by the kernel's defaults.
+    alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+    engine = create_engine(url, pool_size=pool, max_overflow=0, pool_pre_ping=True, connect_args=alive)
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.autocommit = True
+        connection.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
+        connection.autocommit = False
 
     return engine

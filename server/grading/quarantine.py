@@ -79,12 +79,16 @@ def blame(
         failure for failure in ordered if works.get((failure.node, failure.assignment), _NEVER) < failure.time
     ]
 
+    latest: dict[tuple[str | None, int | None], datetime] = {}
+    for success in successes:
+        for key in (
+            (success.node, success.assignment), (success.node, None), (None, success.assignment),
+        ):  # fmt: skip
+            latest[key] = max(success.time, latest.get(key, _NEVER))
+
     def well(since: datetime, *, node: str | None = None, assignment: int | None = None) -> bool:
         """Whether grading succeeded since then, on that node, with that assignment, or both."""
-        return any(
-            success.time > since and node in (None, success.node) and assignment in (None, success.assignment)
-            for success in successes
-        )
+        return latest.get((node, assignment), _NEVER) > since
 
     first_failed: dict[tuple[int, int], datetime] = {}
     first_failed_on: dict[tuple[int, int, str], datetime] = {}

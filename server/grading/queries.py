@@ -36,6 +36,16 @@ def lock_submission(session: Session, submission_id: int) -> Submission:
     ).one()
 
 
+def lock_free_submission(session: Session, submission_id: int) -> Submission | None:
+    """The same for who has others to look after: None, at once, if another transaction holds it."""
+    return session.scalars(
+        select(Submission)
+        .where(Submission.id == submission_id)
+        .with_for_update(key_share=True, skip_locked=True)
+        .execution_options(populate_existing=True)
+    ).one_or_none()
+
+
 def usage_for_update(session: Session, user_id: int, now: datetime) -> DeviceUsage:
     """A student's recent use of devices, locked; made if it is not there."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite

@@ -197,7 +197,9 @@ def sweep(session: Session, settings: Settings, *, now: datetime | None = None) 
     now = now or utc_now()
     counts = {"republished": 0, "requeued": 0, "given_up": 0}
     for attempt_id, submission_id in queries.expired(session, now, SWEEP_BATCH):
-        submission = queries.lock_submission(session, submission_id)
+        submission = queries.lock_free_submission(session, submission_id)
+        if submission is None:
+            continue  # Somebody is at it; whoever that is may take long, and must not keep the others.
         attempt = queries.refresh_attempt(session, attempt_id)
         if not attempt.state.is_open or attempt.lease_until >= now:
             continue  # Somebody was faster.

@@ -223,7 +223,10 @@ def older_tests(session: Session, submission: Submission) -> Sequence[Submission
 
 
 def tried_on(session: Session, *, also_busy: bool = False) -> Sequence[Assignment]:
-    """Assignments in quarantine, locked; without `also_busy`, those of which nothing is under way."""
+    """Assignments in quarantine, locked; without `also_busy`, those of which nothing is under way.
+
+    One that another transaction holds is passed over.
+    """
     busy = (
         select(Submission.id)
         .where(Submission.assignment_id == Assignment.id, one_of(Submission.state, ACTIVE))
@@ -233,7 +236,7 @@ def tried_on(session: Session, *, also_busy: bool = False) -> Sequence[Assignmen
         select(Assignment)
         .where(Assignment.quarantined.is_not(None), *([] if also_busy else [~busy]))
         .order_by(Assignment.id)
-        .with_for_update(key_share=True, of=Assignment)
+        .with_for_update(key_share=True, of=Assignment, skip_locked=True)
     )
     return session.scalars(held).all()
 

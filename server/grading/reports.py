@@ -98,14 +98,15 @@ def _apply(
     now: datetime,
 ) -> None:
     """A good Report of the current attempt takes effect."""
+    # What it says that it took is charged; it cannot have taken longer than its attempt was given.
+    given = (attempt.deadline - (attempt.started or attempt.opened)).total_seconds()
+    seconds = min(report.seconds, max(0.0, given))
     if report.failure_class is FailureClass.INFRASTRUCTURE:
-        finish_attempt(
-            session, attempt, AttemptEvent.FAIL, now, seconds=report.seconds, verdict=report.verdict
-        )
+        finish_attempt(session, attempt, AttemptEvent.FAIL, now, seconds=seconds, verdict=report.verdict)
         if fail(session, settings, submission, report.verdict, report.message, now) == "given_up":
             _show(session, submission, row)
         return
-    finish_attempt(session, attempt, AttemptEvent.REPORT, now, seconds=report.seconds, verdict=report.verdict)
+    finish_attempt(session, attempt, AttemptEvent.REPORT, now, seconds=seconds, verdict=report.verdict)
     _show(session, submission, row)
     if report.failure_class is FailureClass.ASSIGNMENT:
         give_up(session, submission, report.verdict, report.message, now)

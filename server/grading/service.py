@@ -121,11 +121,13 @@ def rerun(
 ) -> None:
     """Queue a final submission again. What was found before counts until the new Report comes.
 
-    Raises `WrongState`. Who may ask is the caller's question.
+    Raises `WrongState`; for `Reason.SUBMIT` also where there is a result. Else, who may ask is the caller's
+    question.
     """
     now = now or utc_now()
     submission = queries.lock_submission(session, submission.id)
-    if not submission.state.is_final:
+    has_result = submission.state is SubmissionState.DONE
+    if not submission.state.is_final or (has_result and reason is Reason.SUBMIT):
         raise WrongState(action="rerun", state=submission.state.value)
     move(session, submission, SubmissionEvent.RERUN)
     submission.reason = reason

@@ -1,5 +1,6 @@
 """Transactions: what commits, what does not, and what is published when."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -50,6 +51,47 @@ def test_a_queue_that_is_away_loses_no_work(database: Database) -> None:
     with database.begin() as session:
         session.add(User(login="ann", name="Ann"))
         publish_after_commit(session, Job("a"))
+    assert _users(database) == 1
+
+
+def test_many_jobs_are_merged_without_comparing_each_with_all(database: Database, jobs: list[Job]) -> None:
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str(self) == other
+
+        __hash__ = str.__hash__
+
+    wanted = [Job("changed", {"submission": Name(number % 500)}) for number in range(1000)]
+    with database.begin() as session:
+        for job in wanted:
+            publish_after_commit(session, job)
+    assert compared < 5000
+    assert jobs == wanted[:500]
+
+
+def test_a_queue_that_does_not_answer_is_not_waited_for_job_by_job(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def stand_still(job: Job) -> None:
+        asked.append(job)
+        time.sleep(0.01)
+        raise TimeoutError
+
+    monkeypatch.setattr("server.db.session.AWAY_SECONDS", 0.025)
+    database.publish = stand_still
+    with database.begin() as session:
+        session.add(User(login="ann", name="Ann"))
+        for number in range(100):
+            publish_after_commit(session, Job("changed", {"submission": number}))
+    assert 1 <= len(asked) <= 3
     assert _users(database) == 1
 
 

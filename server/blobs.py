@@ -44,12 +44,16 @@ class BlobStore:
     def put(self, data: bytes) -> str:
         """Store a content and return its digest. On return it is on disk, even after a power cut.
 
-        Raises `Unavailable` where the disk is full; nothing of it is left then.
+        What lies there already is verified: who hands a content in again heals one that was damaged. Raises
+        `Unavailable` where the disk is full; nothing of it is left then.
         """
         sha256 = hashlib.sha256(data).hexdigest()
         path = self.path(sha256)
-        if path.exists():
+        try:
+            self.read(sha256)
             return sha256
+        except MissingBlobError:
+            pass
         try:
             self._write(path, data)
         except OSError as error:

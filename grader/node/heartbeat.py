@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from grader.contract import JobSpec
-from grader.node.server import DeniedError, Server, ServerError
+from grader.node.server import DeniedError, Server
 from grader.node.settings import NodeSettings
 
 DENIED = "denied"
@@ -98,9 +98,9 @@ class Heartbeat:
             try:
                 self.beat()
                 self._failing = False
-            except ServerError as error:
+            except Exception as error:  # noqa: BLE001  no heartbeat, no lease: whatever it was, the next must come
                 if not self._failing:
-                    log.warning("heartbeat failed", cause=str(error))
+                    log.warning("heartbeat failed", cause=f"{type(error).__name__}: {error}")
                 self._failing = True
                 if isinstance(error, DeniedError):
                     self._follow(DENIED)

@@ -49,7 +49,9 @@ def finish_attempt(
 ) -> None:
     """End an attempt. `seconds` is what its Report says that it took; else its time since the claim counts.
 
-    What students caused themselves counts as their recent use: neither failures of ours nor rejudges do.
+    What students caused themselves counts as their recent use: neither failures of ours nor rejudges do. Of
+    times that scatter nobody can tell whose doing they were. They cost no attempt, yet who provokes them must
+    not be first in the queue for ever: they count.
     """
     attempt.state = next_attempt(attempt.state, event)
     attempt.finished = now
@@ -58,7 +60,8 @@ def finish_attempt(
     if seconds is None:
         seconds = max(0.0, (now - attempt.started).total_seconds()) if attempt.started is not None else 0.0
     attempt.device_seconds = seconds * submission.devices
-    if event in _OWN_DOING and attempt.reason is Reason.SUBMIT and attempt.device_seconds > 0:
+    own_doing = event in _OWN_DOING or verdict is Verdict.UNSTABLE_TIMING
+    if own_doing and attempt.reason is Reason.SUBMIT and attempt.device_seconds > 0:
         usage = queries.usage_for_update(session, submission.user_id, now)
         usage.weight = fairness.add(usage.weight, attempt.device_seconds, now)
         usage.served = now

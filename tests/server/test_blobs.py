@@ -32,6 +32,15 @@ def test_damage_on_disk_is_noticed(tmp_path: Path) -> None:
         store.read(digest)
 
 
+@pytest.mark.parametrize("left", [b"", b"other content"])
+def test_what_is_stored_again_is_whole_again(tmp_path: Path, left: bytes) -> None:
+    store = BlobStore(tmp_path)
+    digest = store.put(b"some content")
+    store.path(digest).write_bytes(left)
+    assert store.put(b"some content") == digest
+    assert store.read(digest) == b"some content"
+
+
 @pytest.mark.parametrize("name", ["", "..", "../" * 20 + "etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 def test_only_digests_are_names(tmp_path: Path, name: str) -> None:
     with pytest.raises(MissingBlobError):

@@ -9,14 +9,17 @@ that is shared: so these limits stay named as not enforced.
 import contextlib
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY_PAUSE_SECONDS = 0.2
-"""Between two looks at memory: the kernel walks through all of it."""
-_COUNTED = ("Pss_Anon", "SwapPss")
-"""What a process has for itself: of a page that n processes share, 1/n. Scratch has limits of its own, and
-the arena is the judge's."""
+"""Between two looks at memory."""
+_AT_MOST = ("RssAnon", "VmSwap")
+"""What the kernel has at hand of a process, with every page that it shares with others."""
+_EXACT = ("Pss_Anon", "SwapPss")
+"""Of a page that n processes share, 1/n: the kernel walks through all pages, which a timed program would
+feel. Scratch has limits of its own, and the arena is the judge's."""
 
 
 class Census:
@@ -29,7 +32,7 @@ class Census:
         self.cpu_seconds = 0.0
         """CPU time of all that live and of those that were waited for."""
         self.memory_peak_bytes = 0
-        """The most that was held at any look."""
+        """The most that was held at any look at which it could be more than the limit; else 0."""
 
     @property
     def memory_is_passed(self) -> bool:
@@ -41,7 +44,12 @@ class Census:
         living = _below(self._first)
         used, held = sum(map(_cpu_seconds, living)), 0
         if time.monotonic() >= self._next_look:
-            held = sum(map(_held_bytes, living))
+            if sum(_bytes(pid, "status", _AT_MOST) for pid in living) > self._memory_bytes:
+                # Both ways round: what passes from one to another meanwhile is not there twice.
+                held = min(
+                    sum(_bytes(pid, "smaps_rollup", _EXACT) for pid in order)
+                    for order in (living, living[::-1])
+                )
             self._next_look = time.monotonic() + _MEMORY_PAUSE_SECONDS
         return used, held
 
@@ -76,12 +84,12 @@ def _cpu_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS
 
 
-def _held_bytes(pid: int) -> int:
-    """Its share of the memory that it has mapped."""
+def _bytes(pid: int, file: str, names: Collection[str]) -> int:
+    """The sum of these fields of a file of a process; 0 if it has ended."""
     total = 0
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
             name, _, value = line.partition(":")
-            if name in _COUNTED:
+            if name in names:
                 total += int(value.split()[0]) << 10
     return total

@@ -74,7 +74,7 @@ class SandboxProcess(HeldProcess):
         return replace(
             usage,
             cpu_seconds=max(usage.cpu_seconds, census.cpu_seconds),
-            memory_peak_bytes=usage.memory_peak_bytes or census.memory_peak_bytes,
+            memory_peak_bytes=usage.memory_peak_bytes or census.memory_peak_bytes or None,
             oom_kills=usage.oom_kills + census.memory_is_passed,
         )
 

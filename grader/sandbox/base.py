@@ -131,7 +131,7 @@ class Process(Protocol):
         """Its exit, or None if it still runs after the timeout."""
         ...
 
-    def kill(self, timeout_seconds: float = 5.0) -> Exit:
+    def kill(self, timeout_seconds: float = 60.0) -> Exit:
         """Thaw, kill everything in it, wait until nothing is left; raise SandboxError if something is."""
         ...
 

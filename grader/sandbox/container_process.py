@@ -41,8 +41,6 @@ class Parts:
 class ContainerProcess(HeldProcess):
     """Implements `base.Process` for a container; killing it removes the container too."""
 
-    END_SECONDS = 10.0
-
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts.program, parts.program_pid, parts.stdout, parts.stderr)
         self._parts = parts

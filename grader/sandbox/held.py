@@ -14,8 +14,9 @@ class HeldProcess(ABC):
     `pidfd` is of the process whose end is the end of the program; all descriptors are this object's to close.
     """
 
-    END_SECONDS = 5.0
-    """How long killing may take if the caller does not say."""
+    END_SECONDS = 60.0
+    """How long killing may take if the caller does not say. The kernel has to take apart what a program has
+    piled up: gigabytes of small objects take it ten seconds on a busy machine. What lives on then is stuck."""
 
     def __init__(self, pidfd: int, host_pid: int, stdout: int, stderr: int) -> None:
         self.pidfd = pidfd

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox import reaper
+from grader.sandbox import pidfd, reaper
 from grader.sandbox.base import Backend, Command, Limits, Process
 from grader.sandbox.trial import Outcome
 
@@ -108,6 +108,21 @@ def test_nothing_outlives_a_kill(
     assert end.signal == signal.SIGKILL
     assert alive(uid) == []
     assert remains(os.getpid()) == set()
+
+
+def test_a_kernel_that_takes_long_to_take_a_program_apart_is_waited_for(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Millions of mappings and watched descriptors, within every limit, take it many seconds."""
+    ended = pidfd.ended
+    monkeypatch.setattr(
+        pidfd, "ended", lambda handle, seconds=0.0: not 0.0 < seconds < 30.0 and ended(handle, seconds)
+    )
+    process = start(["/bin/sleep", "600"])
+    try:
+        assert process.kill().signal == signal.SIGKILL
+    finally:
+        process.close()
 
 
 def test_exit_before_a_kill_is_kept(start: Start) -> None:

@@ -54,13 +54,28 @@ def modes(layout: Layout) -> list[Layout]:
     return [Layout(shape, stride) for shape, stride in zip(layout.shape, layout.stride, strict=True)]
 
 
+Leaves: TypeAlias = Sequence[tuple[int, int]]
+
+
+def leaves(layout: Layout) -> Leaves:
+    """(extent, stride) of each mode without its nesting."""
+    return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
+
+
 def at(layout: Layout, index: int) -> int:
     """Offset of a linear index in [0, size)."""
-    offset = 0
-    for extent, stride in zip(flat(layout.shape), flat(layout.stride), strict=True):
-        index, coordinate = divmod(index, extent)
-        offset += coordinate * stride
-    return offset
+    return along([leaves(layout)], index)
+
+
+def along(chain: Sequence[Leaves], index: int) -> int:
+    """Offset of a linear index under one layout after the other, the first one first."""
+    for pairs in chain:
+        offset = 0
+        for extent, stride in pairs:
+            index, coordinate = divmod(index, extent)
+            offset += coordinate * stride
+        index = offset
+    return index
 
 
 def join(layouts: Sequence[Layout]) -> Layout:

@@ -108,12 +108,10 @@ def _differs(found: Layout, chain: Sequence[Layout], random: Random) -> Fault:
     else:
         edges = [2**k + d for k in range(wanted.bit_length()) for d in (-1, 0) if 2**k + d < wanted]
         indices = [*edges, wanted - 1, *(random.randrange(wanted) for _ in range(SAMPLES))]
+    wanted_of, found_of = [*map(model.leaves, reversed(chain))], [model.leaves(found)]
     for index in indices:
-        value = index
-        for layout in reversed(chain):
-            value = model.at(layout, value)
-        if model.at(found, index) != value:
-            got = model.at(found, index)
+        value, got = model.along(wanted_of, index), model.along(found_of, index)
+        if got != value:
             return (
                 f"{model.show(found)} maps {index} to {got}; {value} is right",
                 f"{model.show(found)} 把 {index} 映到 {got}；应为 {value}",

@@ -7,6 +7,8 @@ import random
 ATTEMPTS = 60
 STEPS = 12
 """Placements for each operation before an order is given up."""
+FURTHER = 12
+"""Intervals that are tried above the first one with a plan: they pay in short loops alone, and little."""
 SPREAD = 0.5
 """How far orders differ from that of the longest way to the end."""
 
@@ -18,7 +20,8 @@ def schedule(ops, edges, machine, iterations):
     rng = random.Random(1)
     best = None
     interval = least
-    while interval <= 4 * least:
+    further = 0
+    while interval <= 4 * least and further <= FURTHER:
         for attempt in range(ATTEMPTS):
             start = place(loop, interval, rng, attempt)
             plan = start and finish(loop, interval, start)
@@ -29,6 +32,7 @@ def schedule(ops, edges, machine, iterations):
                 best = cost, plan
             if cost <= loop.goal:
                 return plan
+        further += best is not None
         interval += 1 + (best is None) * (interval // 200)
         # The shortest iteration that there can be still costs its critical path.
         if best is not None and (iterations - 1) * interval + loop.critical >= best[0]:

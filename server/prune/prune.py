@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import structlog
 from sqlalchemy.exc import IntegrityError
 
 from server.blobs import BlobStore
@@ -20,7 +19,6 @@ from server.settings import Settings
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DAY = 86400.0
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,7 @@ def prune(settings: Settings, *, dry_run: bool = False, now: datetime | None = N
         before = now - timedelta(days=settings.prune_blob_days)
         sizes = [*_unused(database, store, before, dry_run), *_strays(database, store, before, dry_run)]
     cut = list(_logs(settings, now, dry_run))
-    pruned = Pruned(**counts, blobs=len(sizes), blob_bytes=sum(sizes), log_files=len(cut), log_bytes=sum(cut))
-    log.info("pruned", dry_run=dry_run, **vars(pruned))
-    return pruned
+    return Pruned(**counts, blobs=len(sizes), blob_bytes=sum(sizes), log_files=len(cut), log_bytes=sum(cut))
 
 
 def _unused(database: Database, store: BlobStore, before: datetime, dry_run: bool) -> Iterator[int]:

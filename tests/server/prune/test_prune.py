@@ -1,6 +1,8 @@
 """Pruning removes what is old and useless, and never what a row refers to, whoever hands in meanwhile."""
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -199,3 +201,17 @@ def test_the_command_says_what_it_would_remove(tmp_path: Path, monkeypatch: pyte
     said = CliRunner().invoke(app, ["prune"])
     assert said.output.startswith("removed 1 files (4 bytes)")
     assert not half.exists()
+
+
+def test_the_commands_output_is_one_sentence(tmp_path: Path) -> None:
+    environment = {**os.environ, "SOLMARK_SERVER_HOME": str(tmp_path), "SOLMARK_DATABASE_URL": ""}
+
+    def say(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "server.cli", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    say("migrate")
+    said = say("prune", "--dry-run")
+    (line,) = said.stdout.splitlines()
+    assert line.startswith("would remove 0 files (0 bytes)")
+    assert said.stderr == ""

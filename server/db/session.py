@@ -57,11 +57,19 @@ def commit_early(session: Session) -> None:
 class Database:
     """An engine with its two kinds of transaction. `publish` receives the jobs of committed transactions.
 
-    `writer` is the same engine for transactions that write.
+    `writer` is the same engine for transactions that write. On PostgreSQL, where one row may be held while
+    all others are free, nobody waits for it longer than `row_seconds`.
     """
 
-    def __init__(self, url: str, *, pool: int = 20, publish: Publisher = publish_nothing) -> None:
-        self.engine = _engine(url, pool)
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool: int = 20,
+        publish: Publisher = publish_nothing,
+        row_seconds: int = WAIT_SECONDS,
+    ) -> None:
+        self.engine = _engine(url, pool, row_seconds)
         self.publish = publish
         self.writer = self.engine.execution_options(**{_WRITES: True})
 
@@ -106,10 +114,10 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(url: str, pool: int) -> Engine:
+def _engine(url: str, pool: int, row_seconds: int) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return _postgresql(parsed, pool)
+        return _postgresql(parsed, pool, row_seconds)
     if parsed.database and parsed.database != ":memory:":
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(parsed, pool_size=pool, connect_args={"timeout": WAIT_SECONDS})
@@ -135,7 +143,7 @@ def _engine(url: str, pool: int) -> Engine:
     return engine
 
 
-def _postgresql(url: URL, pool: int) -> Engine:
+def _postgresql(url: URL, pool: int, row_seconds: int) -> Engine:
     # Who waits for an answer of a machine without power would wait for hours by the kernel's defaults.
     alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
     engine = create_engine(url, pool_size=pool, max_overflow=0, pool_pre_ping=True, connect_args=alive)
@@ -143,7 +151,7 @@ def _postgresql(url: URL, pool: int) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.autocommit = True
-        connection.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
+        connection.execute(f"SET lock_timeout = '{row_seconds}s'")
         connection.autocommit = False
 
     return engine

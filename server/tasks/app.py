@@ -29,6 +29,8 @@ SWEEP_SECONDS = 3.0
 STALE_SECONDS = 60.0
 """A sweep that nobody took by then is dropped. Clocks of two machines may differ by nearly as much."""
 BROKER_SECONDS = 5.0
+ROW_SECONDS = 3
+"""Longest wait for a row that somebody holds: each task comes again, and others wait behind it."""
 STORED_SECONDS = 8 * 86400
 """How long a node can learn that its Report was stored: above the time a node keeps it."""
 log = structlog.get_logger(__name__)
@@ -37,7 +39,9 @@ log = structlog.get_logger(__name__)
 def create_app(settings: Settings) -> Celery:
     """The app with its three tasks and its schedule; they share one database and one broker."""
     app = celery_app(settings.broker_url)
-    database = Database(settings.database, pool=settings.database_pool, publish=publisher(app))
+    database = Database(
+        settings.database, pool=settings.database_pool, publish=publisher(app), row_seconds=ROW_SECONDS
+    )
     broker = _broker(settings)
     counters = Counters(broker)
 

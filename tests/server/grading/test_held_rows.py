@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
+from sqlalchemy.exc import OperationalError
 
 from server.db.models import Assignment, Submission
 from server.db.session import WAIT_SECONDS, Database
 from server.errors import WrongState
+from server.grading import service
 from server.grading.states import SubmissionState
 from server.submissions import service as submissions
 
@@ -58,7 +60,28 @@ def test_an_author_who_was_slower_than_the_result_runs_nothing_again(
             submissions.rerun(session, grader.settings, seen, by=ann, now=grader.now)
 
 
-def test_nobody_waits_for_ever(database: Database) -> None:
-    for kind in (database.begin, database.read):
-        with kind() as session:
-            assert session.scalar(text("SHOW lock_timeout")) == f"{WAIT_SECONDS}s"
+def test_nobody_waits_for_ever(database: Database, database_url: str) -> None:
+    hasty = Database(database_url, pool=1, row_seconds=7)
+    for found, seconds in ((database, WAIT_SECONDS), (hasty, 7)):
+        for kind in (found.begin, found.read):
+            with kind() as session:
+                assert session.scalar(text("SHOW lock_timeout")) == f"{seconds}s"
+    hasty.close()
+
+
+def test_a_report_on_what_somebody_holds_is_stored_when_it_comes_again(
+    database: Database, database_url: str, grader: Any, submit: Submit
+) -> None:
+    submit("ann", now=grader.now)
+    grader.beat()
+    (spec,) = grader.dispatch()
+    grader.claim(spec)
+    report = grader.report(spec)
+    hasty = Database(database_url, pool=1, row_seconds=1)
+    with database.engine.connect() as somebody:
+        somebody.execute(text("SELECT id FROM submissions FOR UPDATE"))
+        with pytest.raises(OperationalError), hasty.begin() as session:
+            service.store_report(session, grader.settings, report.model_dump_json(), now=grader.now)
+        somebody.rollback()
+    hasty.close()
+    assert grader.send(report).outcome == "stored"

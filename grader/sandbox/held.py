@@ -16,7 +16,7 @@ class HeldProcess(ABC):
 
     END_SECONDS = 60.0
     """How long killing may take if the caller does not say. The kernel has to take apart what a program has
-    piled up: gigabytes of small objects take it ten seconds on a busy machine. What lives on then is stuck."""
+    piled up: gigabytes of small objects take ten seconds on a busy machine. What lives on then is stuck."""
 
     def __init__(self, pidfd: int, host_pid: int, stdout: int, stderr: int) -> None:
         self.pidfd = pidfd

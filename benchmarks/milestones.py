@@ -118,7 +118,7 @@ def command(arguments: argparse.Namespace) -> str:
 
 
 def is_entry(assignment: Assignment, solution: Solution) -> bool:
-    """Whether it is a solution of its own: not a part's own file, handed in with another solution beside it."""
+    """Whether it is a solution of its own: not a part's own file, beside which another is handed in."""
     return next(iter(solution.files)) not in {part.file for part in assignment.spec.parts}
 
 

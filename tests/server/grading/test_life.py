@@ -318,6 +318,28 @@ def test_who_pays_for_a_verdict(
     assert _count(database, Score, Score.current, Score.ranked) == int(verdict is Verdict.ACCEPTED)
 
 
+@pytest.mark.parametrize("again", ["author", "staff", "rejudge"])
+def test_what_is_run_again_has_all_its_attempts_again(
+    database: Database, grader: Any, submit: Submit, again: str
+) -> None:
+    public_id = submit()
+    for _ in range(3):
+        grader.grade(verdict=Verdict.GRADER_ERROR)
+    assert _state(database, public_id) is SubmissionState.GRADER_ERROR
+    by = grader.world.ann if again == "author" else grader.world.ta
+    with database.begin() as session:
+        found = submissions.get(session, public_id, by)
+        if again == "rejudge":
+            assert service.rejudge(session, found.assignment, by=by, errors_only=True, now=grader.now) == 1
+        else:
+            submissions.rerun(session, grader.settings, found, by=by, now=grader.now)
+    for number in (4, 5, 6):
+        assert _state(database, public_id) is SubmissionState.QUEUED
+        assert grader.grade(verdict=Verdict.GRADER_ERROR).attempt == number
+    assert _state(database, public_id) is SubmissionState.GRADER_ERROR
+    assert not _get(database, public_id).charged_attempt
+
+
 def test_cancel_stops_a_running_job(database: Database, grader: Any, submit: Submit, jobs: list[Job]) -> None:
     public_id = submit()
     grader.beat()

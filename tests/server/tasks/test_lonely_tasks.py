@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -122,18 +122,25 @@ def test_tasks_that_nothing_reaches_any_more_end_and_the_next_go_on(
     stage.kill_workers()
 
 
-def test_a_clock_that_is_set_back_stops_no_sweep(patient_stage: "Stage", line: Line, set_back: Path) -> None:
+def test_a_clock_that_is_set_back_stops_no_sweep(
+    patient_stage: "Stage", line: Line, set_back: Path, eventually: Any
+) -> None:
     stage = patient_stage
     _start(stage, "by-the-clock", line, set_back)
     stage.worker("first")
     assert stage.wait_for(stage.submit("pass"), "done")["verdict"] == "accepted"
     stage.kill_workers()
     set_back.touch()
-    with stage.database.begin() as session:
-        node = service.node(session, "node")
-        service.heartbeat(session, stage.settings, node=node, worker="first", hardware="cpu", versions={})
     lost = stage.submit("pass")
-    stage.wait_for(lost, "dispatched")
+
+    def dispatched() -> bool:
+        """It is as if the worker lived, but took nothing."""
+        with stage.database.begin() as session:
+            node = service.node(session, "node")
+            service.heartbeat(session, stage.settings, node=node, worker="first", hardware="cpu", versions={})
+        return bool(stage.look(lost)["state"] == "dispatched")
+
+    eventually(dispatched, "for its message")
     assert stage.broker.delete(grade_queue("cpu")) == 1
     stage.worker("late")
     assert stage.wait_for(lost, "done")["verdict"] == "accepted"  # Only a sweep finds what got lost.

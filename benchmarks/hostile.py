@@ -11,6 +11,7 @@ judge has changed since. All rows of a result are of one judge: leave its code a
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -156,8 +157,19 @@ def digests() -> dict[str, str]:
 
 
 def sandbox_digest() -> str:
-    """Of the code that holds a program: filter, mounts, limits, the end."""
-    return environment.digest(sorted((ROOT / "grader" / "sandbox").glob("*.py")))[:12]
+    """Of the code that holds a program (filter, mounts, limits, the end), whatever is said about it there."""
+    total = hashlib.sha256()
+    for path in sorted((ROOT / "grader" / "sandbox").glob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(body := getattr(node, "body", None), list):
+                node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+        total.update(f"{path.name}\0{ast.dump(tree)}\0".encode())
+    return total.hexdigest()[:12]
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def program_rows(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

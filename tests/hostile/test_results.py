@@ -11,7 +11,7 @@ from grader.judge import environment
 
 SINCE: dict[str, dict[str, str]] = {
     "15132d1b32eb": {
-        "eb0a76dcf895": "how often the watchdog looks, which no program here meets: they have cgroups"
+        "4d0c2397fa8b": "how often the watchdog looks, which no program here meets, and how long an end may take",
     },
 }
 """What has changed in the sandbox since a result and lets nothing out that was held, by the digest after it."""
@@ -99,6 +99,25 @@ def test_one_thing_amiss_is_not_held(check: str, amiss: dict[str, object]) -> No
 def test_what_was_not_tried_is_not_held(check: str) -> None:
     (row,) = hostile.program_rows([record for record in records() if record["check"] != check])
     assert not row["held"]
+
+
+def test_the_sandbox_is_its_code_whatever_is_said_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "grader" / "sandbox" / "a.py"
+    file.parent.mkdir(parents=True)
+    monkeypatch.setattr(hostile, "ROOT", tmp_path)
+
+    def digest(code: str) -> str:
+        file.write_text(code)
+        return hostile.sandbox_digest()
+
+    code = 'def f():\n    "A."\n    return 5\n'
+    assert (
+        digest(code)
+        == digest(code.replace("A.", "B.").replace(":", ":  # C"))
+        != digest(code.replace("5", "6"))
+    )
 
 
 @pytest.mark.parametrize("stale", [{}, {"digest": "0"}, {"judge": "0"}, {"judge": None}])

@@ -52,7 +52,7 @@ fuzz: venv ## Fuzz the message parser and the unpacker with N examples, drawn an
 
 .PHONY: images
 images: venv ## Build every container image, on a base made of Debian's packages, and test what each does
-	@docker/engine.sh && docker/images.sh && $(BIN)/python -m pytest docker/tests $(PYTEST_ARGS)
+	@docker/engine.sh && docker/images.sh && $(BIN)/python -m pytest tests/images $(PYTEST_ARGS)
 
 .PHONY: rehearse
 rehearse: venv ## Bring up docker-compose.yml for real, hand in a solution, take it down

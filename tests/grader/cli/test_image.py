@@ -1,4 +1,4 @@
-"""`solmark image` builds what an assignment needs, or says why not; `docker/tests` build for real."""
+"""`solmark image` builds what an assignment needs, or says why not; `tests/images` build for real."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from grader.sandbox import engine, uids
@@ -37,16 +37,34 @@ def _lasting(look: Callable[[], set[str]]) -> set[str]:
 
 
 def _orphans() -> set[str]:
-    found = set()
+    users, parents, names = {}, {}, {}
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
-            uid = int(fields["Uid"].split()[0])
-            if uid in range(uids.FIRST, uids.FIRST + uids.COUNT) and not _lent(uid):
-                found.add(f"process {status.parent.name} ({fields['Name'].strip()}) of user {uid}")
         except OSError:  # it has ended
             continue
+        if "Z" in fields["State"]:  # It holds nothing; who adopted it has not looked yet.
+            continue
+        pid = int(status.parent.name)
+        users[pid], parents[pid] = int(fields["Uid"].split()[0]), int(fields["PPid"])
+        names[pid] = fields["Name"].strip()
+    adopters = set(_line(os.getpid(), parents)) | {0, 1}
+    sandboxed = range(uids.FIRST, uids.FIRST + uids.COUNT)
+    found = set()
+    for pid, user in users.items():
+        if user in sandboxed and not _lent(user):
+            # A sandbox in a container has a judge there, whose locks are not to be seen from here.
+            keeper = next((one for one in _line(pid, parents) if users.get(one) not in sandboxed), 0)
+            if keeper in adopters:
+                found.add(f"process {pid} ({names[pid]}) of user {user}")
     return found
+
+
+def _line(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    """A process, its parent, and so on."""
+    while pid in parents:
+        yield pid
+        pid = parents[pid]
 
 
 def _lent(uid: int) -> bool:

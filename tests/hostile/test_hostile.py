@@ -45,6 +45,7 @@ def test_a_hostile_program_is_contained(
         verdict_at_build="" if built is None else built.verdict.value,
         escaped=bool(harm or obeyed),
         left=len(left),
+        traces=sorted(left),
         canary=canary,
     )
     assert report.verdict.value in program.verdicts, (report.message, report.staff)
@@ -79,6 +80,7 @@ def test_it_is_contained_in_a_rank_of_several(
         verdict=report.verdict.value,
         escaped=bool(harm or obeyed),
         left=len(left),
+        traces=sorted(left),
         canary=canary,
     )
     assert report.verdict.value in program.in_rank, (report.message, report.staff)

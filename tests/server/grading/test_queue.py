@@ -142,6 +142,25 @@ def test_one_job_for_each_free_worker_and_one_more(
     assert len(grader.dispatch()) == 1
 
 
+def test_each_hardware_class_has_a_queue_of_its_own(
+    database: Database, grader: Any, submit: Submit, students: Callable[[int], list[str]]
+) -> None:
+    logins = students(6)
+    for login in logins[:4]:
+        submit(login, now=grader.now)
+    on_gpus = [submit(login, hardware="h200", now=grader.now) for login in logins[4:]]
+    grader.beat(worker="gpu", hardware="h200")
+    specs = grader.dispatch()
+    assert [(spec.submission, spec.target.hardware) for spec in specs] == [(name, "h200") for name in on_gpus]
+    grader.beat(worker="w1")
+    assert [spec.target.hardware for spec in grader.dispatch()] == ["cpu"] * 2
+    # Busy, idle, and without a worker: one class is nothing to the other.
+    _finish(grader, specs[0], worker="gpu")
+    submit(logins[4], hardware="h200", now=grader.now)
+    grader.claim(specs[1], worker="gpu")
+    assert [spec.target.hardware for spec in grader.dispatch()] == ["h200"]
+
+
 def test_a_closing_assignment_goes_before_others(database: Database, grader: Any, submit: Submit) -> None:
     other = _second_assignment(database, closes=grader.now + PRESSING + timedelta(minutes=5))
     names = [submit(login, now=grader.now) for login in ("ann", "bob", "ta")]

@@ -30,6 +30,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "limit_inodes": ("limit: number of files", "限制：文件个数"),
     "limit_open_files": ("limit: open files", "限制：打开的文件数"),
     "limit_network": ("limit: no network", "限制：无网络"),
+    "limit_gpu_memory": ("limit: memory of a GPU", "限制：GPU 显存"),
     "torch_inside": ("PyTorch inside the sandbox", "沙箱内的 PyTorch"),
     "cpp": ("C++ with OpenMP inside the sandbox", "沙箱内的 C++ 与 OpenMP"),
 }
@@ -109,6 +110,10 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
     ),
     "limit_open_files": _SANDBOX_HOLDS,
     "limit_network": _SANDBOX_HOLDS,
+    "limit_gpu_memory": (
+        "Nothing limits the memory of a GPU by program: a device is lent to one candidate at a time, and every report says so. There is nothing to do.",
+        "无法按程序限制 GPU 显存：一块设备同一时间只借给一个被测程序，每份报告都会注明。无需处理。",
+    ),
     "torch_inside": (
         "PyTorch does not work inside. It must be installed in the environment that Solmark runs from (not in a user's own site-packages), in folders that every user may read.",
         "PyTorch 在沙箱内无法使用。它必须安装在 Solmark 所在的环境中（而不是用户自己的 site-packages），并且所有用户都能读取这些文件夹。",

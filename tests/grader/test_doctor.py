@@ -70,8 +70,28 @@ def test_a_sandbox_that_isolates_nothing_is_seen_through() -> None:
     assert (code, diagnosis.rankable) == (3, False)
     failed = {name for name, state in states.items() if state == State.FAILED}
     assert {"namespaces", "identity", "limit_network"} <= failed
-    assert {"network", "disk", "shm", "inodes"} == set(diagnosis.unenforced)
+    assert {"network", "disk", "shm", "inodes", "gpu_memory"} == set(diagnosis.unenforced)
+    assert set(diagnosis.unenforced) == {limit.value for limit in PlainBackend().unenforced()}
+    assert states["limit_gpu_memory"] == State.WARNING
     assert all(check.advice is not None for check in diagnosis.checks if check.state == State.FAILED)
+
+
+def test_a_limit_that_a_backend_does_not_vouch_for_is_named_though_a_breach_was_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As every Report names it: on a machine with a GPU, or where a watchdog stands in for a cgroup."""
+
+    def few(backend: Backend) -> list[Step]:
+        wanted = {"sandbox", "limit_cpu", "limit_disk", "limit_gpu_memory"}
+        return [step for step in steps(backend) if step.id in wanted]
+
+    monkeypatch.setattr("grader.doctor.diagnosis.steps", few)
+    monkeypatch.setattr(BubblewrapBackend, "unenforced", lambda _: frozenset({Limit.CPU, Limit.GPU_MEMORY}))
+    _, diagnosis = diagnose()
+    checks = {check.id: check for check in diagnosis.checks}
+    assert set(diagnosis.unenforced) == {"cpu", "gpu_memory"}
+    assert (checks["limit_cpu"].state, checks["limit_disk"].state) == (State.FAILED, State.OK)
+    assert checks["limit_gpu_memory"].advice is not None
 
 
 def test_without_a_sandbox_the_rest_is_still_examined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +136,9 @@ def test_unknown_sandbox_is_a_usage_error() -> None:
 
 
 def test_every_check_has_a_title_and_advice() -> None:
+    for limit in Limit:
+        assert title(f"limit_{limit.value}").zh
+        assert ADVICE[f"limit_{limit.value}"].zh
     for backend in (BubblewrapBackend(), DockerBackend(), PlainBackend()):
         for step in steps(backend):
             assert title(step.id).zh

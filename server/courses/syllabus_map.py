@@ -6,9 +6,14 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
+import structlog
+
 from grader import course as maps
 from grader.course import Cell, Course, Row, Week
+from grader.faults import AssignmentError
 from server.db.models import Submission
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,10 @@ class Totals:
 
 
 def syllabus() -> Course | None:
-    """The map, None if this server has none. Raises AssignmentError for a faulty one."""
+    """The map, None if this server has none that can be read: a page of a course then goes without one.
+
+    What is wrong with a faulty one is logged, once for each state of its file.
+    """
     file = maps.find()
     return None if file is None else _load(file, file.stat().st_mtime_ns)
 
@@ -57,5 +65,9 @@ def totals(shown: Sequence[ShownWeek]) -> Totals:
 
 
 @lru_cache(maxsize=4)
-def _load(file: Path, _changed: int) -> Course:
-    return maps.load(file)
+def _load(file: Path, _changed: int) -> Course | None:
+    try:
+        return maps.load(file)
+    except AssignmentError as error:
+        _log.error("course_map_faulty", file=str(file), faults=[str(fault) for fault in error.faults])
+        return None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from grader import course
 from server.courses import syllabus_map
@@ -38,3 +39,19 @@ def test_nobody_elses_best_is_shown(visit: Callable[..., Any], site: Any) -> Non
     assert "0 begun by you" in page
     assert "nothing yet" in page
     assert site.submissions["accepted"] not in page
+
+
+def test_a_faulty_map_costs_the_course_only_its_map(
+    visit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / course.FILE
+    file.write_text("weeks = 5\n", "utf-8")
+    monkeypatch.setattr(course, "find", lambda: file)
+    with capture_logs() as logs:
+        page = visit("ada").get("/courses/demo")
+    assert page.status_code == 200
+    assert "/courses/demo/map" not in page.text
+    assert visit("ada").get("/courses/demo/map").status_code == 404
+    assert [entry["event"] for entry in logs].count("course_map_faulty") == 1
+    file.write_text(MAP.read_text("utf-8"), "utf-8")
+    assert visit("ada").get("/courses/demo/map").status_code == 200

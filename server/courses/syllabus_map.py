@@ -9,8 +9,8 @@ from urllib.parse import quote
 import structlog
 
 from grader import course as maps
+from grader.assignment import AssignmentError
 from grader.course import Cell, Course, Row, Week
-from grader.faults import AssignmentError
 from server.db.models import Submission
 
 _log = structlog.get_logger(__name__)

@@ -35,8 +35,7 @@ def shift(comm, x, out, *, mode):
     if mode == 5 and comm.rank == last:
         ctypes.string_at(1)
     if mode == 6 and comm.rank == last:
-        while True:
-            pass
+        while True: pass
     if mode == 7 and comm.rank == last:
         time.sleep(60)
     if mode == 8 and comm.rank == last:
@@ -140,7 +139,7 @@ def run(team: Any, mode: int, seconds: float = 3.0, **params: Any) -> CaseRun:
         (4, Verdict.RUNTIME_ERROR, "exit code 7"),
         (5, Verdict.RUNTIME_ERROR, "Rank 2 failed, last seen at"),
         (6, Verdict.TIME_LIMIT, "It was at: solution.py, line 18, in shift"),
-        (7, Verdict.TIME_LIMIT, "It was at: solution.py, line 21, in shift"),
+        (7, Verdict.TIME_LIMIT, "It was at: solution.py, line 20, in shift"),
         (8, Verdict.OUTPUT_LIMIT, "one message holds at most"),
         (9, Verdict.OUTPUT_LIMIT, "this call allows a rank"),
         (10, Verdict.WRONG_ANSWER, "On rank 2 of 3: The input x was modified"),

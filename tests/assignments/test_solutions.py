@@ -94,10 +94,14 @@ def chosen() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "solution"), chosen())
 def test_a_solution_gets_the_verdict_that_it_names(name: str, solution: Solution) -> None:
-    finding, report = gradings.of_solution(grader(name), solution)
-    assert finding.state is not State.FAILS, finding.text
-    said = [result.message.en for result in report.tests if result.message is not None]
-    assert HINTS.get(f"{name}/{solution.label}", "") in " ".join(said)
+    hint = HINTS.get(f"{name}/{solution.label}", "")
+    for _ in range(3):  # One bug shows in several ways; in one drawing of thirty not in the named one.
+        finding, report = gradings.of_solution(grader(name), solution)
+        assert finding.state is not State.FAILS, finding.text
+        said = " ".join(result.message.en for result in report.tests if result.message is not None)
+        if hint in said:
+            break
+    assert hint in said
 
 
 def test_hints_are_of_solutions_that_there_are() -> None:

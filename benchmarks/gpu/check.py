@@ -1,7 +1,8 @@
 """`solmark check` on a device, kept: every finding about the assignments that are meant for it.
 
 Solutions are graded there, those of `h200/` among them, each against the verdict that it names; the best one
-over whole sessions too. Needs a calibrated device:
+over whole sessions too. Findings are written as they come; those of assignments that were not asked for stay
+as they are, each with its judge and day. Needs a calibrated device:
 
     solmark calibrate --hardware h200
     python -m benchmarks.gpu.check
@@ -45,7 +46,6 @@ def main() -> int:
     if arguments.repeats and hardware.calibrated is None:
         parser.error(f"this machine is not calibrated: solmark calibrate --hardware {arguments.hardware}")
     roots = [assignments.find(name) for name in arguments.assignment or meant(arguments.hardware)]
-    rows = [row for root in roots for row in checked(root, hardware, arguments.hardware, arguments.repeats)]
     header = results_schema.header(
         f"python -m benchmarks.gpu.check --hardware {arguments.hardware}",
         hardware.name,
@@ -53,10 +53,26 @@ def main() -> int:
         environment.judge_version(),
     )
     output = arguments.output or results_schema.RESULTS / f"check.{arguments.hardware}.json"
-    results_schema.write(output, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
+    names = {f"{root.parent.name}/{root.name}" for root in roots}
+    others = [row for row in known(output) if row["assignment"] not in names]
+    about = {"judge": header["judge_version"], "measured": header["date"]}
+    rows: list[dict[str, Any]] = []
+    for root in roots:
+        for found in checked(root, hardware, arguments.hardware, arguments.repeats):
+            rows.append(about | found)
+            results = results_schema.ResultsFile.model_validate({**header, "rows": [*rows, *others]})
+            results_schema.write(output, results)
     failed = sum(row["state"] == State.FAILS for row in rows)
     print(f"{failed} of {len(rows)} findings about {len(roots)} assignments fail")
     return 1 if failed else 0
+
+
+def known(output: Path) -> list[dict[str, Any]]:
+    """The rows that are there already."""
+    if not output.exists():
+        return []
+    rows: list[dict[str, Any]] = results_schema.read(output).model_dump(mode="json", by_alias=True)["rows"]
+    return rows
 
 
 def meant(hardware: str) -> list[str]:
@@ -75,7 +91,12 @@ def checked(root: Path, hardware: Hardware, target: str, repeats: int) -> Iterat
 
 def row(name: str, finding: Finding) -> dict[str, Any]:
     """A finding in a results file."""
-    fields = {"assignment": name, "subject": finding.subject, "state": finding.state, "text": finding.text}
+    fields = {
+        "assignment": name,
+        "subject": finding.subject,
+        "state": finding.state.value,
+        "text": finding.text,
+    }
     return fields if finding.seconds is None else fields | {"seconds": finding.seconds}
 
 

@@ -228,6 +228,8 @@ class Client:
                 sentence = text("compile_time", seconds=f"{seconds:g}")
                 raise CandidateFailure(Verdict.TIME_LIMIT, sentence) from None
             raise
+        if built.status != 0 and (passed := self._exchange.limit_passed()) is not None:
+            raise passed  # The compiler calls it an error that the kernel has killed a part of it.
         if built.log_bytes > LOG_BYTES or built.artifact_bytes > ARTIFACT_BYTES:
             raise self._exchange.failed(violation("a size beyond its region"))
         return BuildOutcome(

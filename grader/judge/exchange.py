@@ -114,6 +114,22 @@ class Exchange:
         """(stdout, stderr) since the last call, cleaned and shortened."""
         return self._monitor.output()
 
+    def reported(self, answer: Failed) -> CandidateFailure:
+        """The failure that the harness reports, or the limit that was passed: then that is why it failed."""
+        return self.limit_passed() or self.failed(self._explain(answer))
+
+    def limit_passed(self) -> CandidateFailure | None:
+        """The limit that was passed, if one was, after ending the process.
+
+        A child that the kernel has killed for memory leaves its parent to tell of a failure, and that may
+        come before the next look at the limits.
+        """
+        try:
+            self._monitor.look()
+        except CandidateFailure as failure:
+            return self.failed(failure)
+        return None
+
     def failed(self, failure: CandidateFailure) -> CandidateFailure:
         """The failure, after ending the process if it does not survive it."""
         if not failure.alive:
@@ -135,7 +151,7 @@ class Exchange:
         if isinstance(answer, Ready) or (identity is not None and answer.id != identity):
             raise self.failed(violation("an answer to no question"))
         if isinstance(answer, Failed):
-            raise self.failed(self._explain(answer))
+            raise self.reported(answer)
         if not isinstance(answer, expected):
             raise self.failed(violation("an answer to another question"))
         return answer

@@ -77,9 +77,18 @@ class Monitor:
                 self._drain(descriptor)
         now = time.monotonic()
         if look and now >= self._next_look:
-            self._next_look = now + TICK_SECONDS
-            self._look()
+            self.look()
         return self._process.pidfd in ready
+
+    def look(self) -> None:
+        """Look at the limits now. Raises CandidateFailure where one is passed."""
+        self._next_look = time.monotonic() + TICK_SECONDS
+        usage = self._process.usage()
+        _check_host(usage)
+        if usage.oom_kills:
+            raise self._memory()
+        if usage.cpu_seconds - self._cpu_at_start > self._limits.cpu_seconds:
+            raise CandidateFailure(Verdict.TIME_LIMIT, text("cpu", limit=f"{self._limits.cpu_seconds:g}"))
 
     def ended(self) -> CandidateFailure:
         """Why a process that has ended, or closed its channel, did so."""
@@ -123,14 +132,6 @@ class Monitor:
         if self._printed > self._limits.output_bytes:
             raise CandidateFailure(Verdict.OUTPUT_LIMIT, text("output", limit=self._limits.output_bytes))
         return True
-
-    def _look(self) -> None:
-        usage = self._process.usage()
-        _check_host(usage)
-        if usage.oom_kills:
-            raise self._memory()
-        if usage.cpu_seconds - self._cpu_at_start > self._limits.cpu_seconds:
-            raise CandidateFailure(Verdict.TIME_LIMIT, text("cpu", limit=f"{self._limits.cpu_seconds:g}"))
 
     def _memory(self) -> CandidateFailure:
         return CandidateFailure(Verdict.MEMORY_LIMIT, text("memory", limit=self._limits.memory_bytes // MIB))

@@ -150,4 +150,4 @@ class Rank(Client):
 
     def explained(self, answer: Any) -> CandidateFailure:
         """A failure that the rank has reported."""
-        return self._explain(answer)
+        return self.exchange.reported(answer)

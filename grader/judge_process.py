@@ -57,7 +57,7 @@ def main() -> int:
         job,
         load(request.bundle),
         {name: base64.b64decode(data, validate=True) for name, data in request.files.items()},
-        backend=registry.choose(request.backend),
+        backend=registry.choose(request.backend, for_others=True),
         hardware=hardware,
         emit=lambda event: write({"event": _json(event)}),
         node=request.node,

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.sandbox.base import SandboxError
+from grader.sandbox.registry import named
+
 JUDGE_COMMAND: Sequence[str] = (sys.executable, "-m", "grader.judge_process")
 AHEAD = "--ahead"
 """Added to it: the judge loads its libraries, says `{"ready": true}`, and then waits for its request."""
@@ -31,7 +34,7 @@ class NodeSettings:
     devices: int = 1
     """How many devices of that class one job of this worker gets."""
     sandbox: str | None = None
-    """Name of the sandbox backend; None lets the judge choose. `plain` is refused."""
+    """Name of the sandbox backend; None lets the judge choose. One that isolates nothing is refused."""
     grace_seconds: float = 20.0
     """How long a job may go on after SIGTERM before it returns to the queue."""
     session_seconds: float = 900.0
@@ -50,10 +53,10 @@ class NodeSettings:
     """Whether the next job's judge is started while the hardware is idle (250 MB of memory)."""
 
     def __post_init__(self) -> None:
-        if self.sandbox == "plain":
-            raise SettingsError(
-                "SOLMARK_SANDBOX: `plain` isolates nothing, so a worker refuses it; leave it empty"
-            )
+        try:
+            named(self.sandbox, for_others=True)
+        except SandboxError as error:
+            raise SettingsError(f"SOLMARK_SANDBOX: {error}; leave it empty for the default") from error
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "NodeSettings":

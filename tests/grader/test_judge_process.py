@@ -164,3 +164,10 @@ def test_a_call_that_holds_the_interpreter_ends_the_judge_and_is_named(folder: P
             lock=lock,
         )
     assert "oracle did not come back" in raised.value.detail
+
+
+def test_a_worker_s_judge_refuses_a_sandbox_that_isolates_nothing(folder: Path) -> None:
+    request = {**json.loads(_request(folder)), "backend": "plain"}
+    done = subprocess.run(COMMAND, input=json.dumps(request).encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"isolates nothing" in done.stderr

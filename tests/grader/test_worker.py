@@ -459,8 +459,9 @@ def test_settings_name_what_is_missing_and_refuse_the_plain_sandbox(tmp_path: Pa
         "SOLMARK_NODE_TOKEN": str(token),
     }
     assert NodeSettings.from_environment(environment).token == "from-a-file"
-    with pytest.raises(SettingsError, match="plain"):
-        NodeSettings.from_environment({**environment, "SOLMARK_SANDBOX": "plain"})
+    for name in ("plain", "tin-foil"):
+        with pytest.raises(SettingsError, match=f"SOLMARK_SANDBOX.*{name}"):
+            NodeSettings.from_environment({**environment, "SOLMARK_SANDBOX": name})
     with pytest.raises(SettingsError, match="SOLMARK_GRACE_SECONDS"):
         NodeSettings.from_environment({**environment, "SOLMARK_GRACE_SECONDS": "soon"})
 

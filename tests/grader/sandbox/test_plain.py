@@ -120,3 +120,11 @@ def test_the_default_isolates_and_others_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("grader.sandbox.bubblewrap.BubblewrapBackend.available", lambda _: "no namespaces")
     with pytest.raises(SandboxError, match=r"no namespaces.*--sandbox plain"):
         registry.choose()
+
+
+def test_what_isolates_nothing_is_refused_for_the_code_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.BACKENDS, "paper", PlainBackend)
+    for name in ("plain", "paper"):
+        with pytest.raises(SandboxError, match="isolates nothing"):
+            registry.choose(name, for_others=True)
+    assert registry.choose(for_others=True).isolates

@@ -144,6 +144,8 @@ class _Session:
             self._plan = plan
             if packages := self._assignment.spec.sandbox.packages:
                 self._backend = self._backend.equipped(packages)
+                if log := self._backend.build_log:
+                    self._findings.notes.append(f"built for this assignment: {self._backend.image}\n{log}")
             if on_device(job.target.hardware):
                 self._device = Device.open(job.target.hardware)
             sandboxes = Sandboxes(

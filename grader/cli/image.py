@@ -43,8 +43,7 @@ def command(
     except SandboxError as error:
         errors.print(clean(str(error)), style="red", markup=False, highlight=False)
         raise typer.Exit(exit_codes.INFRASTRUCTURE) from error
-    if built.log:
-        typer.echo(clean(built.log, _LOG_CHARS))
-    else:
+    typer.echo(clean(built.log, _LOG_CHARS))
+    if not built.now:
         errors.print(pick("It was built before.", "镜像此前已经构建。"), highlight=False)
     typer.echo(built.digest)

@@ -40,6 +40,7 @@ class BubblewrapBackend:
 
     name = "bubblewrap"
     image = ""
+    build_log = ""
     isolates = True
 
     def __init__(self, hidden: Sequence[Path] = ()) -> None:

@@ -56,10 +56,11 @@ class DockerBackend:
     isolates = True
     identity: Literal["own", "caller"] = "own"
 
-    def __init__(self, image: str | None = None, hidden: Sequence[Path] = ()) -> None:
+    def __init__(self, image: str | None = None, hidden: Sequence[Path] = (), build_log: str = "") -> None:
         root = mounts.checkout()
         self._hidden = [path.resolve() for path in (*hidden, *([] if root is None else [root]))]
         self._image = image or os.environ.get(IMAGE_VARIABLE) or None
+        self.build_log = build_log
 
     @property
     def python(self) -> str:
@@ -111,7 +112,8 @@ class DockerBackend:
         if self._image is None:
             installed.require(packages)
             return self
-        return DockerBackend(self.build(packages).digest, self._hidden)
+        built = self.build(packages)
+        return DockerBackend(built.digest, self._hidden, built.log if built.now else "")
 
     def build(self, packages: Sequence[str]) -> Built:
         """The image with these packages, built if it is not here yet; SandboxError without an image."""

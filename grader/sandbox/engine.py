@@ -99,8 +99,10 @@ class Engine:
         with _failures("make an image"):
             self._client.import_image_from_data(archive, repository=repository, tag=tag)
 
-    def build(self, dockerfile: str, name: str, network: str | None) -> tuple[str, bool]:
-        """Build an image without a context; returns what was printed, and whether it failed."""
+    def build(
+        self, dockerfile: str, name: str, network: str | None, labels: Mapping[str, str] | None = None
+    ) -> tuple[str, bool]:
+        """Build an image anew, without a context; returns what was printed, and whether it failed."""
         log, failed = [], False
         with _failures("build an image"):
             for said in self._client.build(
@@ -108,6 +110,8 @@ class Engine:
                 tag=name,
                 rm=True,
                 forcerm=True,
+                nocache=True,  # what is taken from a cache prints nothing
+                labels=dict(labels or {}),
                 network_mode=network,
                 decode=True,
                 timeout=_BUILD_SECONDS,

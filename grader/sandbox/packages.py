@@ -1,7 +1,7 @@
 """Extra packages of an assignment: an image of their own in Docker, else they must be installed already.
 
-The image is built once for each base and list, and then found by its tag. Only wheels are taken: no code of a
-package runs while it is installed.
+The image is built once for each base and list, and then found by its tag; what the build printed stays with
+it, in a label. Only wheels are taken: no code of a package runs while it is installed.
 """
 
 import fcntl
@@ -20,15 +20,20 @@ NETWORK_VARIABLE = "SOLMARK_SANDBOX_BUILD_NETWORK"
 """Network of a build, as `docker build --network` takes it; unset, Docker's own default."""
 REPOSITORY = "solmark-sandbox-packages"
 _FOLDER = Path("/run/solmark/images")
-_KEPT_CHARS = 8000
+LOG_LABEL = "solmark.log"
+"""Label of such an image: the end of what its build has printed."""
+_KEPT_CHARS = 32768
+_SHOWN_CHARS = 8000
 
 
 @dataclass(frozen=True)
 class Built:
-    """An image with the packages. `log` is what the build printed, empty if it was here already."""
+    """An image with the packages. `log` is what its build printed, whenever that was."""
 
     digest: str
     log: str
+    now: bool
+    """Whether it was built just now, and not here already."""
 
 
 def missing(packages: Sequence[str]) -> list[str]:
@@ -59,15 +64,19 @@ def build(daemon: Engine, base: Rootfs, packages: Sequence[str]) -> Built:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two sessions that need it, one builds it
         image = daemon.image(name)
-        log = ""
+        if image is not None and LOG_LABEL in image.labels:
+            return Built(image.digest, image.labels[LOG_LABEL], now=False)
+        network = os.environ.get(NETWORK_VARIABLE)
+        log, failure = daemon.build(_dockerfile(base, packages), name, network)
+        image = None if failure else daemon.image(name)
         if image is None:
-            log, failure = daemon.build(_dockerfile(base, packages), name, os.environ.get(NETWORK_VARIABLE))
-            image = daemon.image(name)
-            if failure or image is None:
-                raise SandboxError(
-                    f"the packages of this assignment cannot be installed\n{log[-_KEPT_CHARS:]}"
-                )
-        return Built(image.digest, log)
+            raise SandboxError(f"the packages of this assignment cannot be installed\n{log[-_SHOWN_CHARS:]}")
+        # Until its log is with it an image does not count, should this process end here.
+        said, failure = daemon.build(f"FROM {image.digest}\n", name, network, {LOG_LABEL: log[-_KEPT_CHARS:]})
+        image = daemon.image(name)
+        if failure or image is None:
+            raise SandboxError(f"the log of the packages' build cannot be kept\n{said[-_SHOWN_CHARS:]}")
+        return Built(image.digest, log, now=True)
     finally:
         os.close(lock)
 

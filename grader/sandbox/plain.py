@@ -31,6 +31,7 @@ class PlainBackend:
 
     name = "plain"
     image = ""
+    build_log = ""
     isolates = False
     identity: Literal["own", "caller"] = "caller"
 

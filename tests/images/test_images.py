@@ -181,7 +181,7 @@ def test_packages_of_an_assignment_are_added_once(
     first = sandbox.build(wanted)
     assert "Successfully installed tomli-w" in first.log
     again = sandbox.build(wanted)
-    assert (again.digest, again.log) == (first.digest, "")
+    assert (again.digest, again.log, again.now) == (first.digest, first.log, False)
     equipped = sandbox.equipped(wanted)
     code = "import tomli_w; print(tomli_w.dumps({'a': 1}))"
     outcome = trial.run(equipped, Command([equipped.python, "-I", "-c", code]), LIMITS)

@@ -41,7 +41,7 @@ def test_packages_need_an_image_to_be_added_to(needy: str) -> None:
 
 
 def test_the_log_and_the_digest_are_printed(needy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    built = Built("sha256:0123", "Step 1/3\n\x1b[31mSuccessfully installed einops-0.8.1")
+    built = Built("sha256:0123", "Step 1/3\n\x1b[31mSuccessfully installed einops-0.8.1", now=True)
     monkeypatch.setattr(docker.DockerBackend, "build", lambda _, packages: built)
     result = run(needy, "--base", "some-image")
     assert (result.exit_code, result.stdout) == (

@@ -102,6 +102,7 @@ class Broken:
     identity: Literal["own"] = "own"
     python = sys.executable
     image = ""
+    build_log = ""
 
     def available(self) -> str | None:
         return None

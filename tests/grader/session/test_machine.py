@@ -84,3 +84,14 @@ def test_gradings_without_isolation_share_no_folder(grade: Grade) -> None:
         report = grade(cpp(), backend=plain)
         assert report.verdict is Verdict.ACCEPTED, report.message
     assert not Path("/tmp/submission").exists()
+
+
+def test_staff_are_shown_what_the_build_of_an_image_for_it_printed(folder: Path, grade: Grade) -> None:
+    with (folder / "assignment.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[sandbox]\npackages = ["einops==0.8.1"]\n')
+    backend = Broken()
+    backend.build_log = "Successfully installed einops-0.8.1"
+    report = grade(cpp(), backend=backend)
+    assert report.staff is not None
+    assert "Successfully installed einops-0.8.1" in report.staff.traceback
+    assert report.for_student().staff is None

@@ -28,7 +28,6 @@ class Limits:
     inodes: int = 16384
     """Files and folders in /tmp."""
     open_files: int = 1024
-    gpu_memory_bytes: int | None = None
     network: Literal["none", "loopback"] = "none"
 
 
@@ -45,6 +44,7 @@ class Limit(StrEnum):
     INODES = "inodes"
     OPEN_FILES = "open_files"
     GPU_MEMORY = "gpu_memory"
+    """Named where there is a GPU as what nothing here can hold: `Limits` has no number for it."""
     NETWORK = "network"
 
 
@@ -166,6 +166,8 @@ class Backend(Protocol):
     name: str
     isolates: bool
     """False for `plain`, which workers refuse."""
+    build_log: str
+    """What the build of its image printed, if `equipped` has built one just now: for staff. Else empty."""
 
     @property
     def image(self) -> str:

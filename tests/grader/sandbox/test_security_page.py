@@ -1,14 +1,17 @@
 """SECURITY.md says of every limit on every backend what holds it, and admits what does not."""
 
+import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
 from grader.sandbox import cgroup
-from grader.sandbox.base import Limit
+from grader.sandbox.base import Limit, Limits
 from grader.sandbox.plain import PlainBackend
 
-PAGE = Path(__file__).parents[3] / "SECURITY.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "SECURITY.md"
 ROWS = {
     "wall time": Limit.WALL,
     "CPU time": Limit.CPU,
@@ -47,3 +50,14 @@ def test_backends_admit_what_the_page_admits(unheld: dict[str, set[Limit]]) -> N
         "Docker": {Limit.GPU_MEMORY},
         "plain": PlainBackend().unenforced() - cgroup.unenforced() | {Limit.GPU_MEMORY},
     }
+
+
+def test_every_number_of_a_limit_is_read_by_what_holds_it() -> None:
+    folders = (ROOT / "grader" / "sandbox", ROOT / "grader" / "judge")
+    source = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    unread = [
+        field.name
+        for field in dataclasses.fields(Limits)
+        if not re.search(rf"limits\.{field.name}\b", source)
+    ]
+    assert unread == []

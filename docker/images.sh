@@ -23,6 +23,7 @@ build() {  # NAME FILE [ARGUMENTS]
 }
 
 docker/base.sh "$base"
+base=$(docker image inspect --format "{{.Id}}" "$base")   # Tags move.
 build solmark-server server.Dockerfile
 build solmark-worker worker.Dockerfile
 build solmark-sandbox-cpu sandbox/cpu.Dockerfile

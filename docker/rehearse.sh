@@ -65,6 +65,7 @@ images() {  # Compose would start each build in a network of its own, from which
 docker/engine.sh
 say "building"
 docker/base.sh "$BASE_IMAGE"
+BASE_IMAGE=$(docker image inspect --format "{{.Id}}" "$BASE_IMAGE")   # Tags move.
 stand_ins
 images
 

@@ -1,7 +1,10 @@
 # The server's image: web, tasks and beat. It grades nothing and holds no torch: assignments are published from the
 # worker's image or from a checkout (`solmark-server publish`).
-ARG BASE=python:3.12-slim-bookworm
+ARG BASE
 FROM ${BASE}
+# By its digest: a tag may be another image tomorrow (docker/README.md).
+ARG BASE
+RUN case "${BASE}" in *sha256:*) ;; *) echo "BASE must name an image by its digest" >&2; exit 1;; esac
 
 # Without torch both files fit any registry; the second is tried when the first does not.
 ARG CONSTRAINTS=constraints/cpu.txt

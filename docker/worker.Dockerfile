@@ -1,10 +1,13 @@
 # A grading node: judge, sandbox, compiler. It makes cgroups, namespaces and users for what students hand in: see
 # docker-compose.yml for the rights that this takes. For GPUs, give a base with CUDA and its constraints:
-#   --build-arg BASE=... --build-arg CONSTRAINTS=constraints/cuda.txt
+#   --build-arg BASE=...@sha256:... --build-arg CONSTRAINTS=constraints/cuda.txt
 # The constraints for a CPU need a registry that has CPU builds of torch (--build-arg PIP_EXTRA_INDEX_URL=...); from
 # another one, the second file is taken by itself: larger, as it brings CUDA's libraries along.
-ARG BASE=python:3.12-slim-bookworm
+ARG BASE
 FROM ${BASE}
+# By its digest: a tag may be another image tomorrow (docker/README.md).
+ARG BASE
+RUN case "${BASE}" in *sha256:*) ;; *) echo "BASE must name an image by its digest" >&2; exit 1;; esac
 
 ARG CONSTRAINTS=constraints/cpu.txt
 ARG FALLBACK_CONSTRAINTS=constraints/cuda.txt

@@ -1,7 +1,10 @@
 # What a student's code finds around it in a Docker sandbox: an interpreter with torch and Triton, a C++ compiler,
 # and nothing of ours. The candidate's harness is mounted read-only when a session starts.
-ARG BASE=python:3.12-slim-bookworm
+ARG BASE
 FROM ${BASE}
+# By its digest: a tag may be another image tomorrow (docker/README.md).
+ARG BASE
+RUN case "${BASE}" in *sha256:*) ;; *) echo "BASE must name an image by its digest" >&2; exit 1;; esac
 
 ARG CONSTRAINTS=constraints/cpu.txt
 ARG FALLBACK_CONSTRAINTS=constraints/cuda.txt

@@ -1,8 +1,11 @@
 # The sandbox of GPU assignments: nvcc and ninja, torch, Triton, TileLang and CuTe DSL, and nothing of ours. The compiler
 # and CUDA's libraries come as wheels, of the versions that torch names, so any base with Python will do. The nvidia
 # runtime adds the driver's libraries and the session's GPUs when a container starts.
-ARG BASE=python:3.12-slim-bookworm
+ARG BASE
 FROM ${BASE}
+# By its digest: a tag may be another image tomorrow (docker/README.md).
+ARG BASE
+RUN case "${BASE}" in *sha256:*) ;; *) echo "BASE must name an image by its digest" >&2; exit 1;; esac
 
 ARG CONSTRAINTS=constraints/cuda.txt
 ARG SANDBOX_CONSTRAINTS=constraints/sandbox-cuda.txt

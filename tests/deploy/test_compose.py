@@ -27,6 +27,7 @@ SECRETS = {
     "POSTGRES_PASSWORD": "pg",
     "BROKER_PASSWORD": "broker",
 }
+BASE = {"BASE_IMAGE": f"python@sha256:{'0' * 64}"}
 ELSEWHERE = {"SOLMARK_HOME"}
 """Variables that are read outside of both classes of settings."""
 
@@ -41,15 +42,15 @@ def _compose(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, dict[str, Any]]:
-    done = _compose("--profile", "tools", "config", "--format", "json", **SECRETS)
+    done = _compose("--profile", "tools", "config", "--format", "json", **SECRETS, **BASE)
     assert done.returncode == 0, done.stderr
     found: dict[str, dict[str, Any]] = json.loads(done.stdout)["services"]
     return found
 
 
-@pytest.mark.parametrize("missing", SECRETS)
-def test_no_secret_has_a_default(missing: str) -> None:
-    given = {name: value for name, value in SECRETS.items() if name != missing}
+@pytest.mark.parametrize("missing", [*SECRETS, *BASE])
+def test_neither_a_secret_nor_the_base_has_a_default(missing: str) -> None:
+    given = {name: value for name, value in {**SECRETS, **BASE}.items() if name != missing}
     done = _compose("config", "--quiet", **given)
     assert done.returncode != 0
     assert missing in done.stderr
@@ -121,3 +122,23 @@ def test_a_dockerfile_copies_what_is_there(name: str) -> None:
     for source in (source for sources in copied for source in sources):
         assert (ROOT / source).exists(), source
         assert source not in ignored
+
+
+def test_images_are_built_on_a_digest(services: dict[str, dict[str, Any]]) -> None:
+    bases = {service["build"]["args"]["BASE"] for service in services.values() if "build" in service}
+    assert bases == {BASE["BASE_IMAGE"]}
+    check = re.compile(
+        r'^ARG BASE\nFROM \$\{BASE\}\n# .*\nARG BASE\nRUN (case "\$\{BASE\}" in .*)$', re.MULTILINE
+    )
+    files = list((ROOT / "docker").rglob("*.Dockerfile"))
+    assert len(files) == 4
+    for file in files:
+        found = check.search(file.read_text())
+        assert found is not None, file
+        ends = [
+            subprocess.run(
+                ["sh", "-c", found[1]], env={"BASE": base}, capture_output=True, check=False
+            ).returncode
+            for base in (BASE["BASE_IMAGE"], f"sha256:{'0' * 64}", "python:3.12-slim-bookworm", "")
+        ]
+        assert ends == [0, 0, 1, 1], file

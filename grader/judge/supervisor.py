@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 from grader.judge.failure import AssignmentFault
 from grader.judge.watcher import Watcher
 from grader.sandbox.base import SandboxError
+from grader.sandbox.held import HeldProcess
 
 GRACE_SECONDS = 5.0
 """Between the candidate's end and giving the session up."""
@@ -116,6 +117,10 @@ class Supervisor:
             if watched is None or time.monotonic() <= watched[1]:
                 return
             self._overrun = watched[0]
+            if self._watcher is not None:
+                # This thread runs, and the kernel may need its time to take a candidate apart.
+                most = HeldProcess.END_SECONDS * len(self._candidates) + GRACE_SECONDS + OUTSIDE_SECONDS
+                self._watcher.tell(watched[0], time.monotonic() + most)
         self._kill()
         limit = time.monotonic() + GRACE_SECONDS
         while thread.is_alive() and self._watched is watched:

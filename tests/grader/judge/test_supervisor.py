@@ -131,6 +131,43 @@ def test_a_call_that_holds_the_interpreter_is_ended_from_outside() -> None:
     assert "oracle did not come back" in done.stderr
 
 
+SLOW_TO_KILL = """
+import threading
+import time
+from grader.judge import supervisor
+from grader.judge.failure import AssignmentFault
+supervisor.OUTSIDE_SECONDS = supervisor.GRACE_SECONDS = 0.5
+watched = supervisor.Supervisor()
+killed = threading.Event()
+
+
+class Candidate:
+    def kill(self):
+        time.sleep(3)  # What it has piled up takes the kernel so long.
+        killed.set()
+
+
+def session():
+    with watched.watch("oracle", 0.2):
+        killed.wait(30)
+
+
+watched.attach(Candidate())
+try:
+    watched.run(session)
+except AssignmentFault as fault:
+    print(fault)
+"""
+
+
+def test_a_candidate_that_takes_long_to_kill_does_not_cost_the_judge_its_life() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_TO_KILL], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "oracle did not come back within its time" in done.stdout
+
+
 def test_the_watcher_goes_with_the_session() -> None:
     watched = Supervisor()
     seen: list[subprocess.Popen[bytes]] = []

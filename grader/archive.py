@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from grader.faults import Fault
+from grader.faults import AssignmentError, Fault
 
 MAX_FILES = 2000
 MAX_BYTES = 256 << 20
@@ -40,7 +40,12 @@ def members(root: Path) -> tuple[list[str], list[Fault]]:
     pending = [root]
     while pending:
         folder = pending.pop()
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            faults.append(_unreadable(folder.relative_to(root).as_posix(), error))
+            continue
+        for entry in entries:
             name = PurePosixPath(Path(entry.path).relative_to(root)).as_posix()
             if entry.name in _SKIPPED or entry.name.startswith(".") or entry.name.endswith(".pyc"):
                 continue
@@ -73,12 +78,25 @@ def name_problem(name: str) -> str | None:
         return "the name has unprintable characters or backslashes"
     if not name.isascii():
         return "the name has characters outside ASCII"
+    try:
+        _header(name, 0).tobuf(tarfile.USTAR_FORMAT, "ascii", "strict")
+    except ValueError:
+        return "the name is too long for an archive: at most 100 bytes after a slash, and 155 before it"
     return None
 
 
 def collect(root: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """Contents by name. Raises OSError."""
-    return {name: (root / name).read_bytes() for name in names}
+    """Contents by name. Raises AssignmentError with a fault for each file that cannot be read."""
+    contents: dict[str, bytes] = {}
+    faults: list[Fault] = []
+    for name in names:
+        try:
+            contents[name] = (root / name).read_bytes()
+        except OSError as error:
+            faults.append(_unreadable(name, error))
+    if faults:
+        raise AssignmentError(str(root), faults)
+    return contents
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -91,6 +109,10 @@ def pack(files: Mapping[str, bytes]) -> bytes:
             except ValueError as error:
                 raise ArchiveError(f"{name}: {error}") from error
     return buffer.getvalue()
+
+
+def _unreadable(name: str, error: OSError) -> Fault:
+    return Fault(name, "", f"cannot be read: {error.strerror}", "give whoever grades the right to read it")
 
 
 def digest(archive: bytes) -> str:

@@ -4,6 +4,7 @@ Reading never runs the assignment's code; `Assignment.parts` does, and only the 
 evaluates a manifest) calls it.
 """
 
+import codecs
 import difflib
 import hashlib
 import json
@@ -186,6 +187,8 @@ def _read(root: Path, name: str, model: type[Checked]) -> tuple[Checked | None, 
         content = (root / name).read_bytes()
         if len(content) > _MAX_TOML_BYTES:
             return None, [Fault(name, "", f"{len(content)} bytes; at most {_MAX_TOML_BYTES} are read")]
+        if content.startswith(codecs.BOM_UTF8):
+            return None, [Fault(name, "", "begins with a byte order mark", "save it as UTF-8 without one")]
         document = tomllib.loads(content.decode("utf-8"))
     except FileNotFoundError:
         return None, []  # `file_faults` has said so.

@@ -106,11 +106,8 @@ def starter_zip(assignment: Assignment) -> bytes:
     The folder in it loads and grades; equal assignments give equal bytes.
     """
     names, _ = archive.members(assignment.root)
-    public = {
-        name: (assignment.root / name).read_bytes()
-        for name in names
-        if PurePosixPath(name).parts[0] not in _PRIVATE
-    }
+    handed_out = [name for name in names if PurePosixPath(name).parts[0] not in _PRIVATE]
+    public = archive.collect(assignment.root, handed_out)
     offered = {language for part in assignment.spec.parts for language in part.languages}
     if offered & {Language.CPP, Language.CUDA}:
         public["starter/solmark.h"] = _HEADER.read_bytes()

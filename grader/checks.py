@@ -14,6 +14,7 @@ from grader.contract import JobLimits, Language
 from grader.dialects import DIALECTS
 from grader.faults import Fault, near
 from grader.hardware import profile
+from grader.repair import UNKNOWN_ID
 from grader.spec import CaseSpec, ParamValue, Spec, TargetSpec, is_drawn
 
 TOML = "assignment.toml"
@@ -267,7 +268,7 @@ def id_faults(spec: Spec, hidden: Sequence[CaseSpec], root: Path) -> list[Fault]
             faults.append(Fault("hidden/cases.toml", f'cases["{case.id}"].id', wrong, "rename one of them"))
     if root.parent.parent.name == "assignments":
         folder = f"{root.parent.name}/{root.name}"
-        if spec.id != folder:
+        if spec.id not in (folder, UNKNOWN_ID):  # That one stands in for an id with a fault of its own.
             faults.append(
                 Fault(TOML, "id", f"is {spec.id!r}, but the folder is {folder!r}", "make them equal")
             )

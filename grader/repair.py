@@ -13,8 +13,9 @@ from pydantic import BaseModel, ValidationError
 Checked = TypeVar("Checked", bound=BaseModel)
 
 _ROUNDS = 4
+UNKNOWN_ID = "unknown/unknown"
 _STAND_INS: Mapping[tuple[str, ...], Any] = {
-    ("id",): "unknown/unknown",
+    ("id",): UNKNOWN_ID,
     ("title",): {"en": "-", "zh": "-"},
     ("title", "en"): "-",
     ("title", "zh"): "-",

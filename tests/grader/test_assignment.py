@@ -1,5 +1,7 @@
 """The folder: what is found, drawn and run, and that each fault is told by its place and its remedy."""
 
+import codecs
+import errno
 import json
 import os
 import shutil
@@ -252,6 +254,48 @@ def test_links_and_strangers_are_refused(folder: Path, tmp_path: Path) -> None:
     assert "READMEE.md: is an unknown file; did you mean 'README.md'?" in found
     assert "starters/a.py: is in an unknown folder" in found
     assert "starter/pipe: is not a regular file" in found
+
+
+def test_a_name_that_no_archive_can_hold_is_told(folder: Path) -> None:
+    (folder / "starter" / f"{'a' * 110}.py").write_text("x", "utf-8")
+    (found,) = faults(folder)
+    assert found.startswith("starter/aaa")
+    assert "too long for an archive" in found
+    assert found.endswith("rename it")
+
+
+def test_what_cannot_be_read_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_bytes, scandir = Path.read_bytes, os.scandir
+
+    def refused_file(path: Path) -> bytes:
+        if path.name == "solution.py":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read_bytes(path)
+
+    def refused_folder(path: Path) -> object:
+        if Path(path).name == "starter":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused_file)
+    assert any(f.startswith("starter/solution.py: cannot be read: Permission denied") for f in faults(folder))
+    monkeypatch.setattr(os, "scandir", refused_folder)
+    assert any(fault.startswith("starter: cannot be read: Permission denied") for fault in faults(folder))
+
+
+def test_an_id_of_the_wrong_form_is_told_once(folder: Path) -> None:
+    replace(folder, 'id = "kernels/scale"', 'id = "Scale"')
+    (found,) = faults(folder)
+    assert "track/slug" in found
+
+
+def test_a_byte_order_mark_is_told(folder: Path) -> None:
+    for name in ("assignment.toml", "hidden/cases.toml"):
+        path = folder / name
+        path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    found = faults(folder)
+    for name in ("assignment.toml", "hidden/cases.toml"):
+        assert f"{name}: begins with a byte order mark; save it as UTF-8 without one" in found
 
 
 def test_what_is_not_utf8_is_told(folder: Path) -> None:

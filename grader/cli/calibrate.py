@@ -33,9 +33,14 @@ def command(
 
     errors = Console(stderr=True)
     try:
+        kind = committed(hardware).kind
+    except HardwareError as error:
+        errors.print(f"--hardware: {error}", style="red", markup=False, highlight=False)
+        raise typer.Exit(exit_codes.USAGE) from error
+    try:
         with errors.status(pick("calibrating", "校准中")) as status:
             outcome: Outcome | DeviceOutcome
-            if committed(hardware).kind == "cpu":
+            if kind == "cpu":
                 outcome = calibrate(quick=quick, force=force, progress=lambda text: status.update(say(text)))
             else:
                 outcome = calibrate_device(

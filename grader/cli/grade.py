@@ -25,7 +25,7 @@ from rich.progress import (
 
 from grader import upload
 from grader.assignment import Assignment, AssignmentError, available, find, load
-from grader.cli import exit_codes, report_view, signals
+from grader.cli import exit_codes, report_view
 from grader.cli.language import current, os_reason, pick, say
 from grader.contract import (
     HARDWARE_PATTERN,
@@ -79,7 +79,7 @@ def command(
     job = _job(folder, contents, mode, language, hardware)
     try:
         # An assignment's code may print: stdout is the Report's alone.
-        with signals.ending(), redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr):
             report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
     except KeyboardInterrupt:
         errors.print(pick("Stopped.", "已停止。"))

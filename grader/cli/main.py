@@ -2,6 +2,8 @@
 
 import io
 import sys
+from contextlib import suppress
+from typing import Any
 
 import typer
 from typer import rich_utils
@@ -11,18 +13,38 @@ from grader.cli import (
     calibrate,
     check,
     doctor,
+    exit_codes,
     grade,
     image,
     login,
     new,
     replay,
+    signals,
     status,
     submit,
     transcript,
 )
 from grader.cli.language import pick
 
-app = typer.Typer(
+
+class _Commands(typer.Typer):
+    """What holds for every command: how it ends where it does not end by itself.
+
+    A signal ends it with all that it has started. A defect of ours is the infrastructure's failure: Python's
+    own exit code, 1, would blame a submission.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            with signals.ending():
+                return super().__call__(*args, **kwargs)
+        except Exception as defect:  # noqa: BLE001 (it is told in full)
+            with suppress(Exception):  # Where stderr is gone.
+                sys.excepthook(type(defect), defect, defect.__traceback__)
+            raise SystemExit(exit_codes.INFRASTRUCTURE) from None
+
+
+app = _Commands(
     name="solmark",
     help="Grade, submit and author assignments scored against the speed of light.",
     no_args_is_help=True,

@@ -199,13 +199,14 @@ def _overhead(*, quick: bool) -> tuple[dict[str, float], tuple[Text, ...]]:
 def _spread(*, quick: bool) -> "Spread":
     """How far apart fresh sessions lie, where the constant could be measured too."""
     from grader.judge import spread
+    from grader.judge.failure import AssignmentFault, CandidateFailure
     from grader.sandbox import registry
     from grader.sandbox.base import SandboxError
 
     try:
         sessions, pause = (QUICK_SESSIONS, 0.0) if quick else (spread.SESSIONS, spread.PAUSE_SECONDS)
         return spread.measure(registry.choose(None), sessions, pause)
-    except SandboxError as error:
+    except (SandboxError, CandidateFailure, AssignmentFault) as error:
         raise HardwareError(f"the judge could not time a program of its own: {error}") from error
 
 
@@ -278,15 +279,23 @@ def best_row(kept: CoreRates | None, found: Ceilings) -> CoreRates:
 
 
 def store(calibration: Calibration) -> Path:
-    """Write a calibration whole or not at all; where it lies."""
+    """Write a calibration whole or not at all; where it lies. Raises HardwareError where that fails."""
     path = data_folder() / f"{calibration.hardware}.json"
-    descriptor, scratch = tempfile.mkstemp(prefix=".calibration-", dir=path.parent)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(calibration.model_dump_json(indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    Path(scratch).chmod(0o644)
-    Path(scratch).replace(path)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".calibration-", dir=path.parent)
+        scratch = Path(name)
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(calibration.model_dump_json(indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.chmod(0o644)
+            scratch.replace(path)
+        except BaseException:
+            scratch.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise HardwareError(f"{path} cannot be written ({error})") from error
     return path
 
 
@@ -308,9 +317,12 @@ def alone() -> Iterator[None]:
     except OSError as error:
         raise HardwareError(f"{folder} cannot be written ({error}); set SOLMARK_HOME") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise HardwareError("another calibration is running on this machine: wait for it") from error
         yield
-    except BlockingIOError as error:
-        raise HardwareError("another calibration is running on this machine: wait for it") from error
+    except OSError as error:  # No process to be had, a disk that is full.
+        raise HardwareError(f"this machine could not be measured: {error}") from error
     finally:
         os.close(descriptor)

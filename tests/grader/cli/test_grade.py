@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.cli import grade, main
 from grader.cli.exit_codes import INFRASTRUCTURE
 from grader.contract import Report, Verdict, read
 
@@ -70,6 +71,23 @@ def test_a_file_too_large_is_refused_by_its_true_size(tmp_path: Path) -> None:
     done = solmark("grade", "kernels/add-rmsnorm", source, "--mode", "test")
     assert done.returncode == 1, done.stderr
     assert str(2 << 20) in done.stdout
+
+
+def test_a_defect_of_the_grader_blames_no_submission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_name: str) -> Path:
+        raise RuntimeError("a defect of ours")
+
+    source = tmp_path / "solution.py"
+    source.touch()
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer puts its own there.
+    monkeypatch.setattr(sys, "argv", ["solmark", "grade", "kernels/add-rmsnorm", str(source)])
+    monkeypatch.setattr(grade, "find", broken)
+    with pytest.raises(SystemExit) as ended:
+        main.app()
+    assert ended.value.code == INFRASTRUCTURE
+    assert "a defect of ours" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])

@@ -1,7 +1,13 @@
 """Calibration: real measurements, the best kept, other machines refused, nothing half written."""
 
+import contextlib
+import errno
 import fcntl
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,11 +16,14 @@ from typer.testing import CliRunner
 
 from grader import sol
 from grader.cli import calibrate as cli
+from grader.contract import Verdict
 from grader.hardware import calibrate as calibration
 from grader.hardware import ceilings, profile
 from grader.hardware.ceilings import Ceilings
 from grader.hardware.profile import Calibration, CoreRates, HardwareError
-from grader.judge import cores
+from grader.judge import cores, spread
+from grader.judge.failure import CandidateFailure
+from grader.messages import text
 from grader.task import Cost
 
 
@@ -128,6 +137,42 @@ def test_two_calibrations_at_once_are_refused(home: Path) -> None:
             calibration.calibrate(quick=True)
 
 
+def test_a_disk_that_is_full_is_told_and_leaves_what_was_stored(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir(parents=True)
+    stored = calibration.store(Calibration(hardware="cpu", name="a", calibrated="then"))
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(HardwareError, match="cannot be written"):
+        calibration.store(Calibration(hardware="cpu", name="b", calibrated="now"))
+    assert list(home.iterdir()) == [stored]
+    assert Calibration.model_validate_json(stored.read_text("utf-8")).name == "a"
+
+
+def test_a_machine_without_processes_is_not_taken_for_another_calibration(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_words: object, **_options: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(calibration, "_rows", refused)
+    with pytest.raises(HardwareError, match="could not be measured"):
+        calibration.calibrate()
+
+
+def test_a_program_of_ours_that_a_busy_machine_cannot_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_words: object) -> None:
+        raise CandidateFailure(Verdict.TIME_LIMIT, text("waited_for"))
+
+    monkeypatch.setattr(spread, "measure", late)
+    with pytest.raises(HardwareError, match="could not time a program of its own"):
+        calibration._spread(quick=True)
+
+
 def test_a_measuring_process_that_dies_is_told() -> None:
     with pytest.raises(HardwareError, match="measuring 1 cores failed"):
         calibration.measure_cores([4095], 0.1, None)
@@ -140,3 +185,41 @@ def test_the_command_says_what_is_wrong_and_exits_three(home: Path) -> None:
     result = CliRunner().invoke(app, ["--quick"])
     assert result.exit_code == 3
     assert "Some other CPU" in result.stderr
+
+
+def test_a_class_that_does_not_exist_is_a_matter_of_usage() -> None:
+    app = Typer()
+    app.command()(cli.command)
+    result = CliRunner().invoke(app, ["--hardware", "nope"])
+    assert result.exit_code == 2
+    assert "nope" in result.stderr
+
+
+def test_a_signal_ends_a_calibration_and_leaves_nothing(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = ["env", "--default-signal=TERM", str(Path(sys.executable).with_name("solmark")), "calibrate"]
+    environment = {**os.environ, "TMPDIR": str(scratch), "SOLMARK_HOME": str(tmp_path / "home")}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 90
+        # Not before: g++, which comes first, leaves what it was killed over.
+        while b"grader.hardware.ceilings" not in _children(process.pid):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+    assert list(scratch.iterdir()) == []
+
+
+def _children(pid: int) -> bytes:
+    """The command lines of the processes that its first thread has started."""
+    lines = b""
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
+        with contextlib.suppress(OSError):
+            lines += Path(f"/proc/{child}/cmdline").read_bytes()
+    return lines

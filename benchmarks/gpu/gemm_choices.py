@@ -1,13 +1,16 @@
 """Which sizes of tiles serve which product on a device: every way of the CUDA reference of sol-gemm, tried.
 
 Each is first held against a product in float32 on odd shapes, then timed in a graph over fresh operands,
-beside the library. Needs nvcc, or a shared object built before:
+beside the library, in turns and with pauses, as the judge does; the shapes of linked cases with the judge's
+link between calls. Needs nvcc, or a shared object built before:
 
     python -m benchmarks.gpu.gemm_choices --library choices.so --output choices.json
 """
 
 import argparse
+import base64
 import ctypes
+import itertools
 import json
 import subprocess
 import sys
@@ -18,16 +21,20 @@ from typing import Any, NamedTuple
 
 import torch
 
+from grader.candidate.link import Link
+from grader.judge.gpu import kernels, link
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "reference/kernels/sol-gemm/h200/solution.cu"
 HEADERS = ROOT / "grader/candidate"
 FLAGS = ("-std=c++17", "-O3", "-shared", "-Xcompiler", "-fPIC", "-gencode=arch=compute_90a,code=sm_90a")
-COLD_BYTES = 512 << 20
-"""Operands that a graph goes through at least: more than any cache."""
-MOST_CALLS = 64
-LEAST_REPLAYS, LEAST_SECONDS = 5, 0.06
-BESIDE = 3
-"""The library is timed again after so many ways: a device that has become warm is slower for all."""
+COLD_BYTES = 12 << 30
+"""Operands that a graph goes through at most: a round of the judge fills a ring of this order."""
+ROUND_SECONDS, PAUSE_SECONDS, ROUNDS = 0.008, 0.006, 7
+MOST_CALLS = 800
+CUT_BELOW = 66
+"""Tiles: half of the processors."""
+LINKED = ("4096x4096x512", "16x7168x2048", "257x4099x1031")
 
 
 class Way(NamedTuple):
@@ -39,9 +46,11 @@ class Way(NamedTuple):
     cluster: int = 0
     resident: int = 0
     swapped: bool = False
+    slabs: int = 0
     cut: int = 0
     band: int = 0
-    early: bool = True
+    early: bool = False
+    height: int = 0
 
 
 class _Tensor(ctypes.Structure):
@@ -59,12 +68,13 @@ class _Tensor(ctypes.Structure):
 
 DTYPES = {torch.float16: 2, torch.bfloat16: 3}
 TABLE = [
-    (2, 1, 256, 2, 1, False), (2, 1, 256, 1, 1, False), (2, 1, 192, 2, 1, False), (2, 1, 128, 1, 1, False),
-    (1, 1, 16, 1, 2, True), (2, 1, 32, 1, 2, True), (2, 1, 64, 1, 2, True), (1, 3, 64, 1, 1, True),
-    (2, 1, 96, 1, 1, True), (2, 1, 128, 1, 1, True), (2, 1, 160, 1, 1, True),
+    (2, 1, 256, 1, 1, False, 1), (2, 1, 256, 2, 1, False, 1), (2, 1, 192, 2, 1, False, 1),
+    (2, 1, 128, 1, 1, False, 1), (1, 1, 16, 1, 2, True, 2), (2, 1, 32, 1, 2, True, 1),
+    (2, 1, 64, 1, 2, True, 1), (1, 3, 64, 1, 1, True, 2), (2, 1, 96, 1, 1, True, 1),
+    (2, 1, 128, 1, 1, True, 1), (2, 1, 160, 1, 1, True, 1),
 ]  # fmt: skip
 """`CONFIGURATIONS` of solution.cu."""
-HALF = (2, 1, 128, 1, 1, False), (2, 1, 64, 1, 2, True)
+HALF = (2, 1, 128, 1, 1, False, 1), (2, 1, 64, 1, 2, True, 1)
 """Those that there are for float16 too."""
 SHAPES = {
     "8192x8192x8192": (8192, 8192, 8192),
@@ -127,107 +137,152 @@ def error(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> float:
 
 
 def correct(solution: Solution, ways: Sequence[Way]) -> list[dict[str, Any]]:
-    """Every way on odd shapes."""
+    """Every way on odd shapes, twice in a row: what is left in scratch memory is used again."""
     torch.backends.cuda.matmul.allow_tf32 = False
     shapes = [
         (1, 1, 1, 0), (65, 130, 72, 0), (333, 520, 1000, 0), (257, 4099, 1031, 0), (700, 300, 4096, 3),
-        (100, 2560, 2088, 8), (2050, 2184, 264, 0), (16, 7168, 2048, 0),
+        (100, 2560, 2088, 8), (2050, 2184, 264, 0), (16, 7168, 2048, 0), (1024, 1024, 4104, 0),
+        (7, 333, 1160, 8),
     ]  # fmt: skip
     found = []
     for way in ways:
-        dtype = torch.float16 if way[:6] in HALF and way.cut == 1 else torch.bfloat16
+        dtype = torch.float16 if way[:7] in HALF and way.cut == 1 else torch.bfloat16
         worst = []
         for m, n, k, pad in shapes:
             a, b, c = product(m, n, k, dtype, pad)
-            solution(a, b, c, way)
-            first = error(a, b, c)
-            c.fill_(torch.nan)
-            solution(a, b, c, way)
-            worst.append(max(first, error(a, b, c)))
+            for _ in range(2):
+                c.fill_(torch.nan)
+                solution(a, b, c, way)
+                worst.append(error(a, b, c))
         good = max(worst) < 6e-3
         found.append({"way": way, "good": good, "worst": worst})
         print("ok " if good else "BAD", tuple(way), " ".join(f"{x:.1e}" for x in worst), flush=True)
     return found
 
 
-def seconds(call: Callable[[int], object], calls: int) -> float:
-    """Of one call, in a graph of `calls` calls: the median of replays after one, which last LEAST_SECONDS."""
-    for i in range(min(calls, 2)):
-        call(i)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(calls):
-            call(i)
-    graph.replay()
-    taken: list[float] = []
-    while len(taken) < LEAST_REPLAYS or sum(taken) * calls < LEAST_SECONDS:
-        begin, end = (
-            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
-            for _ in range(2)
-        )
-        begin.record()
-        graph.replay()
-        end.record()
+class Ring:
+    """Operands of many calls in one piece of memory, and the link between them where there is one."""
+
+    def __init__(self, name: str) -> None:
+        m, n, k = SHAPES[name]
+        self.bytes = 2 * (m * k + n * k + m * n)
+        sizes = [-(-2 * size // 256) * 256 for size in (m * k, n * k, m * n)]
+        stride = sum(sizes)
+        bound = max(2 * m * n * k / 800e12, self.bytes / 4.2e12) + (15e-6 if name in LINKED else 2e-6)
+        self.calls = max(2, min(MOST_CALLS, COLD_BYTES // stride, int(ROUND_SECONDS / bound)))
+        memory = torch.empty(self.calls * stride + 256, dtype=torch.uint8, device="cuda")
+        self.slots, self._memory = [], memory
+        for call in range(self.calls):
+            parts, at = [], call * stride
+            for size, (rows, columns) in zip(sizes, ((m, k), (n, k), (m, n)), strict=True):
+                part = memory[at : at + 2 * rows * columns].view(torch.bfloat16).view(rows, columns)
+                part.normal_()
+                parts.append(part)
+                at += size
+            self.slots.append(tuple(parts))
+        self.link: Link | None = None
+        if name in LINKED:
+            memory[-256:].random_(0, 256)
+            command = {
+                "image": base64.b64encode(kernels.image(link.SOURCE)).decode(),
+                "key": self.calls * stride,
+                "outputs": [(sizes[0] + sizes[1], 2 * m * n)],
+                "inputs": [(0, 2 * m * k, 2), (sizes[0], 2 * n * k, 2)],
+            }
+            self.link = Link(command, memory.data_ptr(), 0, stride, self.calls)
+
+    def capture(self, call: Callable[..., object]) -> torch.cuda.CUDAGraph:
+        """A graph of all calls; `call` gets a, b, c."""
+        call(*self.slots[0])
         torch.cuda.synchronize()
-        taken.append(begin.elapsed_time(end) * 1e-3 / calls)
-    return sorted(taken)[len(taken) // 2]
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            stream = torch.cuda.current_stream().cuda_stream
+            if self.link is not None:
+                self.link.begin(stream)
+            for i, slot in enumerate(self.slots):
+                call(*slot)
+                if self.link is not None and i + 1 < self.calls:
+                    self.link.between(i, stream)
+        graph.replay()
+        torch.cuda.synchronize()
+        return graph
+
+    def seconds(self, graphs: Sequence[torch.cuda.CUDAGraph]) -> list[list[float]]:
+        """Of one call, for each graph: medians are of rounds in turns, each after a pause."""
+        found: list[list[float]] = [[] for _ in graphs]
+        for _ in range(ROUNDS):
+            for graph, taken in zip(graphs, found, strict=True):
+                time.sleep(PAUSE_SECONDS)
+                begin, end = (
+                    torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+                    for _ in range(2)
+                )
+                begin.record()
+                graph.replay()
+                end.record()
+                torch.cuda.synchronize()
+                taken.append(begin.elapsed_time(end) * 1e-3 / self.calls)
+        return [sorted(taken) for taken in found]
 
 
 def timed(solution: Solution, name: str, ways: Sequence[Way]) -> list[dict[str, Any]]:
-    """The library and every way on one shape."""
+    """The library and every way on one shape, in turns."""
     m, n, k = SHAPES[name]
-    size = 2 * (m * k + n * k + m * n)
-    calls = max(2, min(MOST_CALLS, -(-COLD_BYTES // size)))
-    slots = [product(m, n, k, torch.bfloat16) for _ in range(calls)]
-
-    def own() -> float:
-        return seconds(lambda i: torch.mm(slots[i][0], slots[i][1].T, out=slots[i][2]), calls)
-
-    def with_way(way: Way) -> float:
-        return seconds(lambda i: solution(*slots[i], way), calls)
-
-    libraries = [own()]
-    expected = slots[0][2].float()
-    rows: list[dict[str, Any]] = []
-    for number, way in enumerate(ways):
-        slots[0][2].fill_(torch.nan)
+    ring = Ring(name)
+    if ring.link is not None:
+        graph = ring.capture(lambda _a, _b, _c: None)
+        print(f"{name}: the link alone {ring.seconds([graph])[0][ROUNDS // 2] * 1e6:.2f} us", flush=True)
+    graphs = [ring.capture(lambda a, b, c: torch.mm(a, b.T, out=c))]
+    expected = ring.slots[0][2].float()
+    kept: list[Way] = []
+    offs: list[float] = []
+    for way in ways:
+        ring.slots[0][2].fill_(torch.nan)
         try:
-            taken = with_way(way)
+            graphs.append(ring.capture(lambda a, b, c, way=way: solution(a, b, c, way)))
         except RuntimeError as failure:
-            print(name, way, failure, flush=True)
+            print(name, tuple(way), failure, flush=True)
             torch.cuda.synchronize()
             continue
-        off = float(((slots[0][2].float() - expected).norm() / expected.norm()).nan_to_num(nan=9.0))
-        if number % BESIDE == BESIDE - 1:
-            libraries.append(own())
-        rows.append({"shape": name, "way": way, "seconds": taken, "off": off, "beside": libraries[-1]})
-    for row in rows:
-        row["ratio"] = row["beside"] / row["seconds"]
-    library = sorted(libraries)[len(libraries) // 2]
-    bound = max(2 * m * n * k / 989.4e12, size / 4.8e12)
-    spread = f"{min(libraries) * 1e6:.1f} to {max(libraries) * 1e6:.1f}"
-    print(f"{name}: library {library * 1e6:.1f} us ({spread}), {bound / library:.1%} of the bound")
-    for row in sorted(rows, key=lambda row: row["seconds"])[:8]:
+        off = (ring.slots[0][2].float() - expected).norm() / expected.norm()
+        kept.append(way)
+        offs.append(float(off.nan_to_num(nan=9.0)))
+    library, *found = ring.seconds(graphs)
+    middle = len(library) // 2
+    rows = [
+        {
+            "way": way,
+            "seconds": taken[middle],
+            "samples": taken,
+            "off": off,
+            "ratio": library[middle] / taken[middle],
+        }
+        for way, off, taken in zip(kept, offs, found, strict=True)
+    ]
+    bound = max(2 * m * n * k / 989.4e12, ring.bytes / 4.8e12)
+    print(f"{name}: {ring.calls} calls, library {library[middle] * 1e6:.2f} us "
+          f"({library[0] * 1e6:.2f} to {library[-1] * 1e6:.2f}), bound {bound * 1e6:.2f}")  # fmt: skip
+    for row in sorted(rows, key=lambda row: row["seconds"]):
         mark = "" if row["off"] < 4e-3 else f"  WRONG {row['off']:.1e}"
-        print(f"   {tuple(row['way'])}: {row['seconds'] * 1e6:.1f} us, {row['ratio']:.3f}x, "
-              f"{bound / row['seconds']:.1%}{mark}", flush=True)  # fmt: skip
-    return [{"shape": name, "library": library, "libraries": libraries, "bound": bound, "rows": rows}]
+        print(f"   {tuple(row['way'])}: {row['seconds'] * 1e6:.2f} us, {row['ratio']:.3f}x{mark}", flush=True)
+    return [{"shape": name, "library": library, "bound": bound, "rows": rows}]
 
 
 def ways_of(name: str) -> list[Way]:
-    """What is worth trying on a shape."""
-    m, _, _ = SHAPES[name]
-    narrow = m <= 512
+    """What is worth trying on a shape; first of all what the solution chooses."""
+    m, n, _ = SHAPES[name]
     found = [Way()]
-    for entry in TABLE:
-        columns, swapped = entry[2], entry[5]
-        if narrow != swapped or (swapped and columns >= 2 * max(16, m) and columns > 16):
-            continue
-        if swapped and m <= 64 and columns < m:
-            continue
-        for cut in (0, 1, 3):
-            found += [Way(*entry, cut, 1 if narrow else 8, early) for early in (False, True)]
+    if m <= 320:
+        entries = [entry for entry in TABLE if entry[5] and entry[2] >= min(m, 96)]
+        heights = (0, 56, 144)
+        for entry, cut, early, height in itertools.product(entries, (0, 2), (False, True), heights):
+            found.append(Way(*entry, cut, 1, early, height))
+        return found
+    for entry in TABLE[:4]:
+        cut = -(-m // (128 * entry[3])) * -(-n // entry[2]) * entry[3] <= CUT_BELOW
+        for early, band in itertools.product((False, True), (4, 8, 16)):
+            found.append(Way(*entry, 2 if cut else 0, band, early))
     return found
 
 
@@ -250,8 +305,10 @@ def main() -> int:
         build(arguments.library)
     solution = Solution(arguments.library)
     document: dict[str, Any] = {"tests": [], "shapes": []}
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     if not arguments.skip_tests:
-        tested = [Way(*entry, cut, 8) for entry in TABLE for cut in (0, 1, 2, 3)]
+        tested = [Way(), *(Way(*entry, cut, 8, early=True) for entry in TABLE for cut in (0, 1, 2))]
+        tested += [Way(*entry, 0, 8, height=64 * entry[0] * entry[1] - 12) for entry in TABLE if entry[5]]
         document["tests"] = correct(solution, tested)
         print(f"tests: {time.monotonic() - begin:.1f} s", flush=True)
     for name in arguments.shapes:

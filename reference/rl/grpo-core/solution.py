@@ -6,16 +6,19 @@ import torch
 
 def solve(h, w, labels, logp):
     """Tokens by tokens, words by words: a running maximum and a running sum of exponentials."""
-    blocks(h, w, labels, logp, tokens=256, words=2048)
+    if h.is_cuda:  # Launches cost more there than a trip through memory.
+        blocks(h, w, labels, logp, tokens=4096, words=16384)
+    else:
+        blocks(h, w, labels, logp, tokens=256, words=2048)
 
 
 def blocks(h, w, labels, logp, tokens, words):
-    buffer = torch.empty(min(tokens, len(h)) * min(words, len(w)), dtype=torch.float32)
+    buffer = torch.empty(min(tokens, len(h)) * min(words, len(w)), dtype=torch.float32, device=h.device)
     for first in range(0, len(h), tokens):
         part = h[first : first + tokens].float()
         count = len(part)
-        largest = torch.full((count,), -torch.inf)
-        total = torch.zeros(count)
+        largest = torch.full((count,), -torch.inf, device=h.device)
+        total = torch.zeros(count, device=h.device)
         for word in range(0, len(w), words):
             head = w[word : word + words].float()
             logits = torch.mm(part, head.T, out=buffer[: count * len(head)].view(count, len(head)))

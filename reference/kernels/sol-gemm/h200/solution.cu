@@ -14,28 +14,30 @@
 
 #ifdef SOL_GEMM_TUNE
 extern "C" {
-int sol_gemm_choice[9]; // Set from outside by benchmarks/gpu/gemm_choices.py.
+int sol_gemm_choice[11]; // Set from outside by benchmarks/gpu/gemm_choices.py.
 }
 #endif
 
 namespace {
 
-constexpr int DEPTH = 64;      // Elements of K in a stage: a row of 128 bytes, the width of the swizzle.
+constexpr int DEPTH = 64;      // Elements of K in a slab: a row of 128 bytes, the width of the swizzle.
 constexpr int PITCH = 72;      // Elements from one staged row to the next where they are written by threads.
 constexpr int SHARED = 233472; // Bytes of an SM; each block costs RESERVED more than it asks for.
 constexpr int RESERVED = 1024;
 constexpr int COUNTERS = 65536;
-constexpr uint64_t KEEP = 0x1000000000000000, STREAM = 0x12F0000000000000; // Policies of the L2: normal, evict first.
 constexpr int LEAST_STEPS = 4; // Stages of K for each cluster, where tiles are cut.
 
 // How the work is cut. "Rows" are those of the first operand of wgmma: A's, or B's where they are swapped.
 struct Work {
+    int height; // Rows of a block's tile that are its own: the others of its instructions multiply what lies about.
+    int row_bytes, stage_bytes, stages; // Of the rows' part of a slab, of a stage; stages in the ring.
     int row_tiles, column_tiles, steps; // Clusters' tiles along the rows, tiles along the columns, stages of K.
     int band;                           // Clusters' tiles along the rows that are walked together, for the L2.
     int whole;                          // Tiles that one cluster computes alone; the rest is cut along K.
     int tiles;
     int cutters; // Clusters that share what is cut; each has an equal part.
-    uint64_t row_policy, column_policy; // How long the L2 should keep the operands.
+    int across;    // Tiles that are cut, if clusters take first one part of each, then the next ones; else 0.
+    bool together; // Whether all that share a tile add up, each a part of its columns; else the last to come does.
 };
 
 struct Output {
@@ -83,13 +85,16 @@ __device__ __forceinline__ void wait_for_the_kernel_before() {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+__device__ __forceinline__ void prefetch(const CUtensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // --- the copy engine -----------------------------------------------------------------------------------------
 
-__device__ __forceinline__ void load(uint32_t to, const CUtensorMap *map, int column, int row, uint32_t barrier,
-                                     uint64_t policy) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
-                 "[%1, {%2, %3}], [%4], %5;" ::"r"(to),
-                 "l"(map), "r"(column), "r"(row), "r"(barrier), "l"(policy)
+__device__ __forceinline__ void load(uint32_t to, const CUtensorMap *map, int column, int row, uint32_t barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                 "[%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier)
                  : "memory");
 }
 
@@ -181,8 +186,7 @@ struct Segment {
 struct Walk {
     const Work &work;
     int clusters;
-    int64_t at, last;
-    int next_whole;
+    int at, last, next_whole;
 
     __device__ Walk(const Work &w, int cluster, int count) : work(w), clusters(count), next_whole(cluster) {
         at = cluster < w.cutters ? first_stage(w, cluster) : 0;
@@ -198,8 +202,8 @@ struct Walk {
         if (at < last) {
             const int tile = at / work.steps;
             s.tile = work.whole + tile;
-            s.begin = at - (int64_t)tile * work.steps;
-            s.end = min((int64_t)work.steps, s.begin + last - at);
+            s.begin = at - tile * work.steps;
+            s.end = min(work.steps, s.begin + last - at);
             at += s.end - s.begin;
             return true;
         }
@@ -236,31 +240,46 @@ __device__ __forceinline__ void store_matrices(uint32_t to, uint32_t a, uint32_t
                  : "memory");
 }
 
-// 64 rows of results through the copy engine, 64 columns at a time.
-template <int N, bool BFLOAT>
-__device__ __forceinline__ void write_tiles(const float *d, const CUtensorMap *map, uint32_t staging, int warpgroup,
-                                            int row, int column) {
+// Every `each`th piece of 64 columns from `first` on: of all of them, or of those that one adds up.
+struct Pieces {
+    int first = 0, each = 1;
+
+    __device__ __forceinline__ bool has(int piece) const { return piece % each == first; }
+};
+
+// 64 rows and 64 columns of results, as a warpgroup's threads have them.
+struct Packed {
+    uint32_t pairs[16];
+};
+
+template <bool BFLOAT> __device__ __forceinline__ Packed packed(const float *d) {
+    Packed x;
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+        x.pairs[i] = pack<BFLOAT>(d[2 * i], d[2 * i + 1]);
+    return x;
+}
+
+// Through the copy engine, from two buffers in turn: `used` counts.
+__device__ __forceinline__ void write_piece(const Packed &x, const CUtensorMap *map, uint32_t staging, int &used,
+                                            int warpgroup, int row, int column) {
     const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
     const int r = warp * 16 + (lane / 8 & 1) * 8 + lane % 8;
+    const uint32_t buffer = staging + (used++ & 1) * 8192;
+    if (thread == 0)
+        asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    warpgroup_sync(warpgroup);
 #pragma unroll
-    for (int piece = 0; piece < N / 64; ++piece) {
-        const uint32_t buffer = staging + piece % 2 * 8192;
-        if (thread == 0)
-            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
-        warpgroup_sync(warpgroup);
-#pragma unroll
-        for (int j = 0; j < 8; j += 2) {
-            const float *x = d + piece * 32 + j * 4;
-            const int chunk = j + lane / 16;
-            store_matrices(buffer + r * 128 + ((chunk ^ (r & 7)) << 4), pack<BFLOAT>(x[0], x[1]),
-                           pack<BFLOAT>(x[2], x[3]), pack<BFLOAT>(x[4], x[5]), pack<BFLOAT>(x[6], x[7]));
-        }
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        warpgroup_sync(warpgroup);
-        if (thread == 0) {
-            store(map, buffer, column + piece * 64, row);
-            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-        }
+    for (int i = 0; i < 4; ++i) {
+        const int chunk = i * 2 + lane / 16;
+        store_matrices(buffer + r * 128 + ((chunk ^ (r & 7)) << 4), x.pairs[4 * i], x.pairs[4 * i + 1],
+                       x.pairs[4 * i + 2], x.pairs[4 * i + 3]);
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    warpgroup_sync(warpgroup);
+    if (thread == 0) {
+        store(map, buffer, column, row);
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
 }
 
@@ -291,14 +310,46 @@ __device__ __forceinline__ void write_rows(const uint16_t *staged, int rows, con
     }
 }
 
+__device__ __forceinline__ uint32_t transposed(uint32_t x) {
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
+    return x;
+}
+
+// 64 rows of swapped results by threads, two elements at once where that can be: least delay, for few columns.
+template <int N, bool BFLOAT>
+__device__ __forceinline__ void write_few(const float *d, const Output &out, int64_t row, int64_t column) {
+    const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+    uint16_t *c = static_cast<uint16_t *>(out.data);
+    const bool even = (reinterpret_cast<uintptr_t>(c) & 3) == 0 && (out.stride & 1) == 0 && (row & 1) == 0;
+#pragma unroll
+    for (int j = 0; j < N / 8; ++j)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const uint32_t both = transposed(pack<BFLOAT>(d[j * 4 + half * 2], d[j * 4 + half * 2 + 1]));
+            const int64_t m = column + j * 8 + lane / 4, n = row + warp * 16 + half * 8 + lane % 4 * 2;
+            if (m >= out.m || n >= out.n)
+                continue;
+            uint16_t *to = c + m * out.stride + n;
+            if (even && n + 1 < out.n)
+                *reinterpret_cast<uint32_t *>(to) = both;
+            else {
+                to[0] = both;
+                if (n + 1 < out.n)
+                    to[1] = both >> 16;
+            }
+        }
+}
+
 // 64 rows of results through shared memory, and by threads.
 template <int N, bool BFLOAT, bool SWAPPED>
 __device__ __forceinline__ void write_anywhere(const float *d, uint16_t *staged, int warpgroup, const Output &out,
-                                               int64_t row, int64_t column) {
+                                               int64_t row, int64_t column, const Pieces pieces) {
     const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
     const int r = warp * 16 + lane / 4, c = lane % 4 * 2;
 #pragma unroll
     for (int piece = 0; piece < (N + 63) / 64; ++piece) {
+        if (!pieces.has(piece))
+            continue;
         const int groups = min(8, (N - piece * 64) / 8);
         warpgroup_sync(warpgroup);
 #pragma unroll
@@ -330,18 +381,130 @@ __device__ __forceinline__ void write_anywhere(const float *d, uint16_t *staged,
 // --- the kernel ----------------------------------------------------------------------------------------------
 
 // Each of CONSUMERS warpgroups computes BLOCKS blocks of 64 rows and N columns. RESIDENT such blocks share an SM.
-template <int CONSUMERS_, int BLOCKS_, int N_, int CLUSTER_, int RESIDENT_, bool SWAPPED_> struct Tile {
+// A stage holds SLABS slabs of K.
+template <int CONSUMERS_, int BLOCKS_, int N_, int CLUSTER_, int RESIDENT_, bool SWAPPED_, int SLABS_> struct Tile {
     static constexpr int CONSUMERS = CONSUMERS_, BLOCKS = BLOCKS_, N = N_, CLUSTER = CLUSTER_, RESIDENT = RESIDENT_;
     static constexpr bool SWAPPED = SWAPPED_;
-    static constexpr int ROWS = 64 * BLOCKS * CONSUMERS, ACCUMULATORS = N / 2, THREADS = 128 * (CONSUMERS + 1);
-    static constexpr int STAGE = (ROWS + N) * 128;
+    static constexpr int SLABS = SLABS_;
+    static constexpr int ROWS = 64 * BLOCKS * CONSUMERS, ACCUMULATORS = N / 2;
     static constexpr int STAGING = SWAPPED ? 64 * PITCH * 2 : 16384; // A warpgroup turns its results round there.
-    static constexpr int FITTING = (SHARED / RESIDENT - RESERVED - 1536 - CONSUMERS * STAGING) / STAGE;
-    static constexpr int STAGES = FITTING < 12 ? FITTING : 12;
-    static constexpr int BYTES = 1024 + STAGES * STAGE + CONSUMERS * STAGING;
+    static constexpr int MOST_STAGES = 32;
+    static constexpr int OTHER_BYTES = 1024 + CONSUMERS * STAGING; // To align the ring, and behind it.
+    static constexpr int RING_BYTES = SHARED / RESIDENT - RESERVED - 16 * MOST_STAGES - 128 - OTHER_BYTES;
     static constexpr bool REGISTERS = RESIDENT == 1 && CONSUMERS == 2; // Whether they move to those who multiply.
-    static_assert(STAGES >= 3 && N % (8 * CLUSTER) == 0, "");
+    static constexpr int THREADS = 128 * CONSUMERS + (REGISTERS ? 128 : 32);
+    static constexpr int PIECES = !SWAPPED && N % 64 == 0 ? N / 64 : 0; // Of 64 columns, where C can be written so.
+    static constexpr bool TOGETHER = PIECES > 0 && RESIDENT == 1 && BLOCKS == 1;
+    static_assert(RING_BYTES >= 3 * SLABS * (ROWS + N) * 128 && N % (8 * CLUSTER) == 0, "");
 };
+
+// --- tiles that are cut along K --------------------------------------------------------------------------------
+
+// The clusters [first, last] share a tile. Each has room for its sums in it, and in the next tile that it shares.
+struct Parts {
+    float *sums;
+    int64_t cluster, next; // Elements from one cluster's room to the next one's, and to that for its second tile.
+    int first, last, mine;
+    int *counter; // 0 between tiles; another one lies COUNTERS / 2 behind it.
+};
+
+// All are at work at the same time: each gives away the pieces that others add up, and adds up its own. Counted are
+// those who have written, then those who have seen that all have; the last of these clears both.
+template <class Tile>
+__device__ __forceinline__ Pieces add_up_together(float (&d)[Tile::ACCUMULATORS], const Parts &parts, int warpgroup) {
+    const int thread = threadIdx.x % 128, count = parts.last - parts.first + 1, mine = parts.mine - parts.first;
+    float4 *given = reinterpret_cast<float4 *>(parts.sums + parts.mine * parts.cluster);
+#pragma unroll
+    for (int piece = 0; piece < Tile::N / 64; ++piece)
+        if (piece % count != mine)
+#pragma unroll
+            for (int i = piece * 32; i < piece * 32 + 32; i += 4)
+                given[i * 32 + thread] = make_float4(d[i], d[i + 1], d[i + 2], d[i + 3]);
+    __threadfence();
+    warpgroup_sync(warpgroup);
+    if (thread == 0) {
+        int seen;
+        asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(parts.counter) : "memory");
+        do
+            asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(seen) : "l"(parts.counter) : "memory");
+        while (seen < count);
+        int *left = parts.counter + COUNTERS / 2;
+        asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;" : "=r"(seen) : "l"(left) : "memory");
+        if (seen == count - 1)
+            *parts.counter = *left = 0;
+    }
+    warpgroup_sync(warpgroup);
+    __threadfence();
+    for (int other = 0; other < count; ++other) {
+        if (other == mine)
+            continue;
+        const float4 *taken = reinterpret_cast<const float4 *>(parts.sums + (parts.first + other) * parts.cluster);
+#pragma unroll
+        for (int piece = 0; piece < Tile::N / 64; ++piece)
+            if (piece % count == mine)
+#pragma unroll
+                for (int i = piece * 32; i < piece * 32 + 32; i += 4) {
+                    const float4 more = __ldcg(&taken[i * 32 + thread]);
+                    d[i] += more.x, d[i + 1] += more.y, d[i + 2] += more.z, d[i + 3] += more.w;
+                }
+    }
+    return {mine, count};
+}
+
+// The last to come adds up. Returns false for all others, who leave their sums in memory.
+template <class Tile>
+__device__ __forceinline__ bool add_up_as_last(float (&d)[Tile::BLOCKS][Tile::ACCUMULATORS], const Parts &parts,
+                                               const Work &work, int tile, int *order, int warpgroup) {
+    constexpr int BLOCKS = Tile::BLOCKS, ACCUMULATORS = Tile::ACCUMULATORS;
+    const int thread = threadIdx.x % 128, others = parts.last - parts.first;
+    const auto room = [&](int cluster) {
+        const bool first = Walk::first_stage(work, cluster) / work.steps == tile;
+        return reinterpret_cast<float4 *>(parts.sums + cluster * parts.cluster + (first ? 0 : parts.next));
+    };
+    if (thread == 0) {
+        int seen;
+        asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(seen) : "l"(parts.counter) : "memory");
+        *order = seen;
+    }
+    warpgroup_sync(warpgroup);
+    int seen = *order;
+    if (seen < others) {
+        float4 *given = room(parts.mine);
+#pragma unroll
+        for (int block = 0; block < BLOCKS; ++block)
+#pragma unroll
+            for (int i = 0; i < ACCUMULATORS; i += 4)
+                given[(block * ACCUMULATORS + i) * 32 + thread] =
+                    make_float4(d[block][i], d[block][i + 1], d[block][i + 2], d[block][i + 3]);
+        __threadfence();
+        warpgroup_sync(warpgroup);
+        if (thread == 0) {
+            asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;" : "=r"(seen) : "l"(parts.counter) : "memory");
+            *order = seen;
+        }
+        warpgroup_sync(warpgroup);
+        seen = *order;
+        if (seen < others)
+            return false;
+    }
+    __threadfence();
+    if (thread == 0)
+        *parts.counter = 0;
+    for (int other = parts.first; other <= parts.last; ++other) {
+        if (other == parts.mine)
+            continue;
+        const float4 *taken = room(other);
+#pragma unroll
+        for (int block = 0; block < BLOCKS; ++block)
+#pragma unroll
+            for (int i = 0; i < ACCUMULATORS; i += 4) {
+                const float4 more = __ldcg(&taken[(block * ACCUMULATORS + i) * 32 + thread]);
+                d[block][i] += more.x, d[block][i + 1] += more.y;
+                d[block][i + 2] += more.z, d[block][i + 3] += more.w;
+            }
+    }
+    return true;
+}
 
 // In a cluster the tiles lie one below the other and share the columns' operand, of which each loads a part for all.
 template <class Tile, bool BFLOAT>
@@ -350,21 +513,26 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
          const __grid_constant__ CUtensorMap result, const Work work, const Output out, const bool by_engine,
          float *partial, int *counters) {
     constexpr int CONSUMERS = Tile::CONSUMERS, BLOCKS = Tile::BLOCKS, N = Tile::N, CLUSTER = Tile::CLUSTER;
-    constexpr int STAGES = Tile::STAGES, STAGE = Tile::STAGE, ROWS = Tile::ROWS, ACCUMULATORS = Tile::ACCUMULATORS;
+    constexpr int ACCUMULATORS = Tile::ACCUMULATORS, SLABS = Tile::SLABS, MOST_STAGES = Tile::MOST_STAGES;
     constexpr bool SWAPPED = Tile::SWAPPED;
     extern __shared__ uint8_t memory[];
-    __shared__ alignas(8) uint64_t barriers[2 * STAGES];
+    __shared__ alignas(8) uint64_t barriers[2 * MOST_STAGES];
     __shared__ int order[CONSUMERS];
     const uint32_t base = (shared_address(memory) + 1023) & ~1023u;
-    const uint32_t full = shared_address(barriers), empty = full + 8 * STAGES;
+    const uint32_t full = shared_address(barriers), empty = full + 8 * MOST_STAGES;
     const int warpgroup = threadIdx.x / 128;
     uint32_t rank = 0;
     if constexpr (CLUSTER > 1)
         asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    const int cluster = blockIdx.x / CLUSTER, clusters = gridDim.x / CLUSTER;
+    int cluster = blockIdx.x / CLUSTER;
+    if (work.across > 0 && cluster < work.cutters) // Neighbours then have the same part of K of neighbouring tiles.
+        cluster = cluster % work.across * (work.cutters / work.across) + cluster / work.across;
+    const int clusters = gridDim.x / CLUSTER;
 
     if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; ++i) {
+        prefetch(&rows);
+        prefetch(&columns);
+        for (int i = 0; i < work.stages; ++i) {
             barrier_init(full + 8 * i, 1);
             barrier_init(empty + 8 * i, CONSUMERS * CLUSTER);
         }
@@ -383,52 +551,82 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     int stage = 0, parity = 0;
     if (warpgroup == CONSUMERS) {
         if constexpr (Tile::REGISTERS)
-            asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+            asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (threadIdx.x == 128 * CONSUMERS) {
             while (walk.next(segment)) {
                 int row, column;
                 place(work, segment.tile, row, column);
-                row = (row * CLUSTER + rank) * ROWS;
+                row = (row * CLUSTER + rank) * work.height;
+                const uint32_t bytes = SLABS * (work.height + N) * 128;
                 for (int step = segment.begin; step < segment.end; ++step) {
                     barrier_wait(empty + 8 * stage, parity ^ 1);
-                    const uint32_t to = base + stage * STAGE, barrier = full + 8 * stage;
-                    barrier_expect(barrier, STAGE);
-                    load(to, &rows, step * DEPTH, row, barrier, work.row_policy);
-                    if constexpr (CLUSTER > 1)
-                        load_for_all(to + ROWS * 128 + rank * (N / CLUSTER) * 128, &columns, step * DEPTH,
-                                     column * N + rank * (N / CLUSTER), barrier, (1 << CLUSTER) - 1);
-                    else
-                        load(to + ROWS * 128, &columns, step * DEPTH, column * N, barrier, work.column_policy);
-                    if (++stage == STAGES)
+                    const uint32_t to = base + stage * work.stage_bytes, barrier = full + 8 * stage;
+                    barrier_expect(barrier, bytes);
+#pragma unroll
+                    for (int slab = 0; slab < SLABS; ++slab)
+                        load(to + slab * work.row_bytes, &rows, (step * SLABS + slab) * DEPTH, row, barrier);
+#pragma unroll
+                    for (int slab = 0; slab < SLABS; ++slab) {
+                        const uint32_t to_columns = to + SLABS * work.row_bytes + slab * N * 128;
+                        const int k = (step * SLABS + slab) * DEPTH;
+                        if constexpr (CLUSTER > 1)
+                            load_for_all(to_columns + rank * (N / CLUSTER) * 128, &columns, k,
+                                         column * N + rank * (N / CLUSTER), barrier, (1 << CLUSTER) - 1);
+                        else
+                            load(to_columns, &columns, k, column * N, barrier);
+                    }
+                    if (++stage == work.stages)
                         stage = 0, parity ^= 1;
                 }
             }
         }
     } else {
         if constexpr (Tile::REGISTERS)
-            asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+            asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
         const int thread = threadIdx.x % 128;
-        uint8_t *staged = memory + (base - shared_address(memory)) + STAGES * STAGE + warpgroup * Tile::STAGING;
+        uint8_t *staged = memory + (base - shared_address(memory)) + work.stages * work.stage_bytes +
+                          warpgroup * Tile::STAGING;
         float d[BLOCKS][ACCUMULATORS];
+        // A tile's results wait here until the next one is being multiplied.
+        constexpr int PIECES = Tile::PIECES;
+        Packed waiting[PIECES + 1];
+        int next = PIECES, waiting_row = 0, waiting_column = 0, used = 0;
+        const auto write_next = [&] {
+#pragma unroll
+            for (int piece = 0; piece < PIECES; ++piece)
+                if (piece == next)
+                    write_piece(waiting[piece], &result, shared_address(staged), used, warpgroup, waiting_row,
+                                waiting_column + piece * 64);
+            ++next;
+        };
         while (walk.next(segment)) {
             int row, column;
             place(work, segment.tile, row, column);
-            row = (row * CLUSTER + rank) * ROWS + warpgroup * 64 * BLOCKS;
+            row = (row * CLUSTER + rank) * work.height;
+            Output own = out;
+            if constexpr (SWAPPED)
+                own.n = min(out.n, (int64_t)row + work.height);
+            row += warpgroup * 64 * BLOCKS;
+            Pieces pieces;
             int before = -1;
             for (int step = segment.begin; step < segment.end; ++step) {
                 barrier_wait(full + 8 * stage, parity);
-                const uint32_t at = base + stage * STAGE;
-                const uint64_t a = descriptor(at + warpgroup * 64 * BLOCKS * 128), b = descriptor(at + ROWS * 128);
+                const uint32_t at = base + stage * work.stage_bytes;
 #pragma unroll
                 for (int block = 0; block < BLOCKS; ++block)
                     keep(d[block]);
                 products_begin();
 #pragma unroll
-                for (int k = 0; k < DEPTH / 16; ++k)
+                for (int slab = 0; slab < SLABS; ++slab) {
+                    const uint64_t a = descriptor(at + slab * work.row_bytes + warpgroup * 64 * BLOCKS * 128);
+                    const uint64_t b = descriptor(at + SLABS * work.row_bytes + slab * N * 128);
 #pragma unroll
-                    for (int block = 0; block < BLOCKS; ++block)
-                        multiply<N, BFLOAT>(d[block], a + block * 512 + k * 2, b + k * 2,
-                                            step > segment.begin || k > 0);
+                    for (int k = 0; k < DEPTH / 16; ++k)
+#pragma unroll
+                        for (int block = 0; block < BLOCKS; ++block)
+                            multiply<N, BFLOAT>(d[block], a + block * 512 + k * 2, b + k * 2,
+                                                step > segment.begin || slab + k > 0);
+                }
                 products_commit();
 #pragma unroll
                 for (int block = 0; block < BLOCKS; ++block)
@@ -437,9 +635,13 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
                 if (before >= 0 && thread < CLUSTER)
                     barrier_arrive(empty + 8 * before, thread);
                 before = stage;
-                if (++stage == STAGES)
+                if (++stage == work.stages)
                     stage = 0, parity ^= 1;
+                if (next < PIECES)
+                    write_next();
             }
+            while (next < PIECES)
+                write_next();
             products_wait<0>();
 #pragma unroll
             for (int block = 0; block < BLOCKS; ++block)
@@ -455,71 +657,47 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
                     --first;
                 while (Walk::first_stage(work, last + 1) < to)
                     ++last;
-                const int others = last - first;
                 constexpr int64_t PART = (int64_t)BLOCKS * ACCUMULATORS * 128;
-                int *counter = counters + (tile * CLUSTER + rank) * CONSUMERS + warpgroup;
-                if (thread == 0) {
-                    int seen;
-                    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
-                    order[warpgroup] = seen;
-                }
-                warpgroup_sync(warpgroup);
-                int seen = order[warpgroup];
-                if (seen < others) {
-                    const int which = Walk::first_stage(work, cluster) / work.steps == tile ? 0 : 1;
-                    float4 *to_memory = reinterpret_cast<float4 *>(
-                        partial + (((int64_t)(cluster * 2 + which) * CLUSTER + rank) * CONSUMERS + warpgroup) * PART);
+                const Parts parts = {partial + (rank * CONSUMERS + warpgroup) * PART, 2 * CLUSTER * CONSUMERS * PART,
+                                     CLUSTER * CONSUMERS * PART, first, last, cluster,
+                                     counters + (tile * CLUSTER + rank) * CONSUMERS + warpgroup};
+                bool added = false;
+                if constexpr (Tile::TOGETHER)
+                    if (work.together)
+                        pieces = add_up_together<Tile>(d[0], parts, warpgroup), added = true;
+                if (!added && !add_up_as_last<Tile>(d, parts, work, tile, &order[warpgroup], warpgroup))
+                    continue;
+            }
+            if constexpr (PIECES > 0) {
+                static_assert(BLOCKS == 1, "");
+                if (by_engine) {
+                    waiting_row = row, waiting_column = column * N;
 #pragma unroll
-                    for (int block = 0; block < BLOCKS; ++block)
+                    for (int piece = 0; piece < PIECES; ++piece)
+                        waiting[piece] = packed<BFLOAT>(d[0] + piece * 32);
+                    next = 0;
+                    if (pieces.each > 1) {
 #pragma unroll
-                        for (int i = 0; i < ACCUMULATORS; i += 4)
-                            to_memory[(block * ACCUMULATORS + i) * 32 + thread] =
-                                make_float4(d[block][i], d[block][i + 1], d[block][i + 2], d[block][i + 3]);
-                    __threadfence();
-                    warpgroup_sync(warpgroup);
-                    if (thread == 0) {
-                        asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;"
-                                     : "=r"(seen)
-                                     : "l"(counter)
-                                     : "memory");
-                        order[warpgroup] = seen;
+                        for (int piece = 0; piece < PIECES; ++piece)
+                            if (pieces.has(piece))
+                                write_piece(waiting[piece], &result, shared_address(staged), used, warpgroup, row,
+                                            column * N + piece * 64);
+                        next = PIECES;
                     }
-                    warpgroup_sync(warpgroup);
-                    seen = order[warpgroup];
-                    if (seen < others)
-                        continue;
-                }
-                __threadfence();
-                if (thread == 0)
-                    *counter = 0;
-                for (int other = first; other <= last; ++other) {
-                    if (other == cluster)
-                        continue;
-                    const int which = Walk::first_stage(work, other) / work.steps == tile ? 0 : 1;
-                    const float4 *from_memory = reinterpret_cast<const float4 *>(
-                        partial + (((int64_t)(other * 2 + which) * CLUSTER + rank) * CONSUMERS + warpgroup) * PART);
-#pragma unroll
-                    for (int block = 0; block < BLOCKS; ++block)
-#pragma unroll
-                        for (int i = 0; i < ACCUMULATORS; i += 4) {
-                            const float4 part = __ldcg(&from_memory[(block * ACCUMULATORS + i) * 32 + thread]);
-                            d[block][i] += part.x, d[block][i + 1] += part.y;
-                            d[block][i + 2] += part.z, d[block][i + 3] += part.w;
-                        }
+                    continue;
                 }
             }
 #pragma unroll
             for (int block = 0; block < BLOCKS; ++block) {
-                if constexpr (!SWAPPED && N % 64 == 0)
-                    if (by_engine) {
-                        write_tiles<N, BFLOAT>(d[block], &result, shared_address(staged), warpgroup, row + block * 64,
-                                               column * N);
-                        continue;
-                    }
-                write_anywhere<N, BFLOAT, SWAPPED>(d[block], reinterpret_cast<uint16_t *>(staged), warpgroup, out,
-                                                   row + block * 64, (int64_t)column * N);
+                if constexpr (SWAPPED && N <= 16)
+                    write_few<N, BFLOAT>(d[block], own, row + block * 64, (int64_t)column * N);
+                else
+                    write_anywhere<N, BFLOAT, SWAPPED>(d[block], reinterpret_cast<uint16_t *>(staged), warpgroup, own,
+                                                       row + block * 64, (int64_t)column * N, pieces);
             }
         }
+        while (next < PIECES)
+            write_next();
         if (thread == 0)
             asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }
@@ -602,7 +780,8 @@ struct Matrix {
     bool addressable() const { return reinterpret_cast<uintptr_t>(data) % 16 == 0 && stride % 8 == 0; }
 };
 
-int describe(CUtensorMap *map, const Matrix &matrix, int box_rows) {
+// Where one slab is loaded at a time, the L2 reads ahead what the next one needs.
+int describe(CUtensorMap *map, const Matrix &matrix, int box_rows, int slabs = 1) {
     static Encode encode = nullptr;
     if (encode == nullptr) {
         cudaDriverEntryPointQueryResult found;
@@ -616,7 +795,8 @@ int describe(CUtensorMap *map, const Matrix &matrix, int box_rows) {
     const cuuint32_t box[2] = {DEPTH, (cuuint32_t)box_rows}, steps[2] = {1, 1};
     return encode(map, matrix.bfloat ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
                   matrix.data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                  CU_TENSOR_MAP_SWIZZLE_128B,
+                  slabs > 1 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS
                ? 0
                : 102;
@@ -626,17 +806,22 @@ template <class... Parameters, class... Arguments>
 cudaError_t start(void (*kernel)(Parameters...), int blocks, int threads, int bytes, int cluster, bool early,
                   cudaStream_t stream, const Arguments &...arguments) {
     cudaLaunchAttribute attributes[2];
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim = {(unsigned)cluster, 1, 1};
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    unsigned count = 0;
+    if (cluster > 1) {
+        attributes[count].id = cudaLaunchAttributeClusterDimension;
+        attributes[count++].val.clusterDim = {(unsigned)cluster, 1, 1};
+    }
+    if (early) {
+        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = bytes;
     config.stream = stream;
     config.attrs = attributes;
-    config.numAttrs = early ? 2 : 1;
+    config.numAttrs = count;
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
@@ -657,6 +842,8 @@ void *scratch(int which, size_t bytes, bool zeroed = false) {
     return memory[which];
 }
 
+int64_t up(int64_t count, int64_t by) { return (count + by - 1) / by; }
+
 int processors() {
     static int count = 0;
     if (count == 0)
@@ -667,29 +854,46 @@ int processors() {
 struct Choice {
     int consumers, blocks, columns, cluster, resident;
     bool swapped;
+    int slabs;
     int cut; // See `cut_up`.
     int band;
     bool early; // Whether it is launched while the kernel before still runs.
+    int height = 0; // Rows of a tile; 0: all that its instructions take.
 };
 
-// 0: whole tiles alone. 1: the tiles of the last, partly filled wave are cut along K, in as many equal parts as there
-// are clusters. 2: those of the last full wave as well. 3: each of the last wave into the same number of parts, so
-// that clusters which share operands walk along K side by side.
+// 0: whole tiles alone. Else the tiles of the last, partly filled wave are cut along K: 1, in as many equal parts as
+// there are clusters; 2, each into the same number of parts, so that clusters which share operands walk along K side
+// by side.
 void cut_up(Work &work, int cut, int &clusters) {
     const int waves = work.tiles / clusters, left = work.tiles % clusters;
     work.whole = work.tiles, work.cutters = 1;
     if (cut != 0 && left > 0) {
-        const int rest = cut == 2 && waves > 0 ? left + clusters : left;
-        const int wanted = cut == 3 ? clusters / left * left : clusters;
+        const int wanted = cut == 2 ? clusters / left * left : clusters;
         // Each gets a few stages of K at least: adding up costs as much.
-        int parts = std::min<int64_t>(wanted, (int64_t)rest * work.steps / LEAST_STEPS);
-        if (cut == 3)
+        int parts = std::min<int64_t>(wanted, (int64_t)left * work.steps / LEAST_STEPS);
+        if (cut == 2)
             parts = parts / left * left;
         if (parts > left && (waves == 0 || parts == wanted))
-            work.whole = work.tiles - rest, work.cutters = parts;
+            work.whole = work.tiles - left, work.cutters = parts;
     }
     if (waves == 0)
         clusters = work.whole == work.tiles ? work.tiles : work.cutters;
+}
+
+// How many clusters of a kernel the device holds at once. Returns 0 or what failed.
+template <class Kernel> int at_once(Kernel *kernel, int threads, int bytes, int cluster, int *count) {
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 104;
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {(unsigned)cluster, 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(cluster);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return cudaOccupancyMaxActiveClusters(count, kernel, &config) == cudaSuccess && *count > 0 ? 0 : 104;
 }
 
 template <class Tile, bool BFLOAT>
@@ -697,21 +901,32 @@ int launch(const Matrix &a, const Matrix &b, const Matrix &c, const Choice &choi
     const Matrix &rows = Tile::SWAPPED ? b : a, &columns = Tile::SWAPPED ? a : b;
     CUtensorMap maps[3] = {};
     const bool by_engine = !Tile::SWAPPED && Tile::N % 64 == 0 && c.addressable();
-    int failed = describe(&maps[0], rows, Tile::ROWS);
+    // What its instructions read behind the tile's own rows must lie in the ring.
+    const bool lower = choice.height != 0 && choice.height < Tile::ROWS && choice.height + Tile::N >= Tile::ROWS;
+    const int height = lower ? choice.height : Tile::ROWS;
+    int failed = describe(&maps[0], rows, height, Tile::SLABS);
     failed = failed ? failed : describe(&maps[1], columns, Tile::N / Tile::CLUSTER);
     failed = failed || !by_engine ? failed : describe(&maps[2], c, 64);
     if (failed)
         return failed;
-    Work work;
-    work.row_tiles = (rows.rows + Tile::ROWS * Tile::CLUSTER - 1) / (Tile::ROWS * Tile::CLUSTER);
+    Work work = {};
+    work.height = height;
+    work.row_tiles = up(rows.rows, height * Tile::CLUSTER);
     work.column_tiles = (columns.rows + Tile::N - 1) / Tile::N;
-    work.steps = (a.columns + DEPTH - 1) / DEPTH;
-    // What is read once should not drive out what others read again.
-    work.row_policy = work.column_tiles == 1 ? STREAM : KEEP;
-    work.column_policy = KEEP;
+    work.steps = up(a.columns, DEPTH * Tile::SLABS);
+    work.row_bytes = up(height, 8) * 1024;
+    work.stage_bytes = Tile::SLABS * (work.row_bytes + Tile::N * 128);
+    work.stages = std::min(Tile::RING_BYTES / work.stage_bytes, Tile::MOST_STAGES);
+    const int bytes = Tile::OTHER_BYTES + work.stages * work.stage_bytes;
     work.band = std::max(1, std::min(choice.band, work.row_tiles));
     work.tiles = work.row_tiles * work.column_tiles;
-    int clusters = processors() * Tile::RESIDENT / Tile::CLUSTER;
+    const auto kernel = gemm<Tile, BFLOAT>;
+    static int clusters_at_once = 0;
+    if (clusters_at_once == 0 &&
+        (failed = at_once(kernel, Tile::THREADS, Tile::OTHER_BYTES + Tile::RING_BYTES, Tile::CLUSTER,
+                          &clusters_at_once)) != 0)
+        return failed;
+    int clusters = clusters_at_once;
     cut_up(work, choice.cut, clusters);
     float *partial = nullptr;
     int *counters = nullptr;
@@ -720,18 +935,14 @@ int launch(const Matrix &a, const Matrix &b, const Matrix &c, const Choice &choi
         partial = static_cast<float *>(scratch(0, part * 2 * work.cutters));
         counters = static_cast<int *>(scratch(1, COUNTERS * sizeof(int), true));
         const int64_t needed = (int64_t)(work.tiles - work.whole) * Tile::CLUSTER * Tile::CONSUMERS;
-        if (partial == nullptr || counters == nullptr || needed > COUNTERS)
+        if (partial == nullptr || counters == nullptr || needed > COUNTERS / 2)
             return 103;
+        if (work.cutters % (work.tiles - work.whole) == 0)
+            work.together = true, work.across = work.tiles - work.whole;
     }
-    const auto kernel = gemm<Tile, BFLOAT>;
-    static bool allowed = false;
-    if (!allowed &&
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::BYTES) != cudaSuccess)
-        return 104;
-    allowed = true;
     const Output out = {c.data, c.stride, c.rows, c.columns};
-    return start(kernel, clusters * Tile::CLUSTER, Tile::THREADS, Tile::BYTES, Tile::CLUSTER, choice.early, stream, maps[0], maps[1],
-                 maps[2], work, out, by_engine, partial, counters) == cudaSuccess
+    return start(kernel, clusters * Tile::CLUSTER, Tile::THREADS, bytes, Tile::CLUSTER, choice.early, stream, maps[0],
+                 maps[1], maps[2], work, out, by_engine, partial, counters) == cudaSuccess
                ? 0
                : 105;
 }
@@ -746,19 +957,19 @@ Copy copy_of(Matrix &matrix, uint4 *to) {
     return copy;
 }
 
-// What there is: consumers, blocks, columns, cluster, resident, swapped.
+// What there is: consumers, blocks, columns, cluster, resident, swapped, slabs.
 #define CONFIGURATIONS(X)                                                                                              \
-    X(2, 1, 256, 2, 1, false) X(2, 1, 256, 1, 1, false) X(2, 1, 192, 2, 1, false) X(2, 1, 128, 1, 1, false)            \
-    X(1, 1, 16, 1, 2, true) X(2, 1, 32, 1, 2, true) X(2, 1, 64, 1, 2, true) X(1, 3, 64, 1, 1, true)                    \
-    X(2, 1, 96, 1, 1, true) X(2, 1, 128, 1, 1, true) X(2, 1, 160, 1, 1, true)
-#define HALF_CONFIGURATIONS(X) X(2, 1, 128, 1, 1, false) X(2, 1, 64, 1, 2, true)
+    X(2, 1, 256, 1, 1, false, 1) X(2, 1, 256, 2, 1, false, 1) X(2, 1, 192, 2, 1, false, 1)                             \
+    X(2, 1, 128, 1, 1, false, 1) X(1, 1, 16, 1, 2, true, 2) X(2, 1, 32, 1, 2, true, 1) X(2, 1, 64, 1, 2, true, 1)      \
+    X(1, 3, 64, 1, 1, true, 2) X(2, 1, 96, 1, 1, true, 1) X(2, 1, 128, 1, 1, true, 1) X(2, 1, 160, 1, 1, true, 1)
+#define HALF_CONFIGURATIONS(X) X(2, 1, 128, 1, 1, false, 1) X(2, 1, 64, 1, 2, true, 1)
 
 template <bool BFLOAT>
 int run(const Matrix &a, const Matrix &b, const Matrix &c, const Choice &choice, cudaStream_t stream) {
-#define TRY(CONSUMERS, BLOCKS, N, CLUSTER, RESIDENT, SWAPPED)                                                          \
+#define TRY(CONSUMERS, BLOCKS, N, CLUSTER, RESIDENT, SWAPPED, SLABS)                                                   \
     if (choice.consumers == CONSUMERS && choice.blocks == BLOCKS && choice.columns == N && choice.cluster == CLUSTER && \
-        choice.resident == RESIDENT && choice.swapped == SWAPPED)                                                      \
-        return launch<Tile<CONSUMERS, BLOCKS, N, CLUSTER, RESIDENT, SWAPPED>, BFLOAT>(a, b, c, choice, stream);
+        choice.resident == RESIDENT && choice.swapped == SWAPPED && choice.slabs == SLABS)                             \
+        return launch<Tile<CONSUMERS, BLOCKS, N, CLUSTER, RESIDENT, SWAPPED, SLABS>, BFLOAT>(a, b, c, choice, stream);
     if constexpr (BFLOAT) {
         CONFIGURATIONS(TRY)
     } else {
@@ -768,48 +979,59 @@ int run(const Matrix &a, const Matrix &b, const Matrix &c, const Choice &choice,
     return 106;
 }
 
-int64_t up(int64_t count, int64_t by) { return (count + by - 1) / by; }
+// Rows of a tile such that as few waves as can be are full; `most` that its instructions take, `least` that they allow.
+int level(int64_t rows, int most, int least) {
+    const int64_t tiles = up(rows, (int64_t)most * processors()) * processors();
+    return std::max<int64_t>(least, up(up(rows, tiles), 8) * 8);
+}
 
 // Few rows: they become the columns, and B is streamed once. One wave of tiles at most, if that can be.
 Choice few_rows(int64_t m, int64_t n) {
-    if (m <= 16)
-        return {1, 1, 16, 1, 2, true, 3, 1, true};
+    if (m <= 16) {
+        const int height = level(n, 64, 48);
+        return {1, 1, 16, 1, 2, true, 2, up(n, height) <= processors() / 2 ? 2 : 0, 1, false, height};
+    }
     if (m <= 32)
-        return {2, 1, 32, 1, 2, true, 3, 1, true};
-    if (m <= 64) // Kernels that overlap would lie on the same processors while others are free.
-        return n > 64 * processors() ? Choice{1, 3, 64, 1, 1, true, 3, 1, false}
-                                     : Choice{2, 1, 64, 1, 2, true, 3, 1, true};
+        return {2, 1, 32, 1, 2, true, 1, 2, 1, false};
+    if (m <= 64) {
+        if (n <= 64 * processors())
+            return {2, 1, 64, 1, 2, true, 1, 2, 1, false};
+        return {1, 3, 64, 1, 1, true, 2, 0, 1, false, level(n, 192, 128)};
+    }
     Choice best = {};
     for (int columns : {96, 128, 160})
         if (best.columns == 0 || up(m, columns) * columns < up(m, best.columns) * best.columns)
-            best = {2, 1, columns, 1, 1, true, 3, 1, true};
+            best = {2, 1, columns, 1, 1, true, 1, 2, 1, true};
     return best;
 }
 
-// The tile that needs the least time: waves times columns, weighed by what was measured for each at equal work.
-Choice many_rows(int64_t m, int64_t n) {
+// The tile that needs the least time: waves times columns, weighed by what was measured for each at equal work. Where
+// rows were copied, blocks that share nothing drift apart.
+Choice many_rows(int64_t m, int64_t n, int64_t k, bool copied) {
     const struct {
         int columns, cluster;
         double weight;
-    } tiles[] = {{256, 2, 1.0}, {256, 1, 1.03}, {192, 2, 1.04}, {128, 1, 1.15}};
+    } tiles[] = {{256, 1, 1.0}, {256, 2, copied ? 0.98 : 1.01}, {192, 2, 1.04}, {128, 1, 1.15}};
     Choice best = {};
     double least = 0;
     for (const auto &tile : tiles) {
-        const int64_t count = up(m, 128 * tile.cluster) * up(n, tile.columns), clusters = processors() / tile.cluster;
-        double waves = up(count, clusters);
-        if (count <= clusters / 2) // Cut along K.
-            waves = 1.0 / (clusters / count);
+        const int64_t across = up(n, tile.columns), count = up(m, 128 * tile.cluster) * across;
+        const int64_t clusters = processors() / tile.cluster;
+        const bool cut = count <= clusters / 2; // Along K.
+        const double waves = cut ? 1.0 / (clusters / count) : up(count, clusters);
         const double cost = waves * tile.columns * tile.weight;
-        if (best.columns == 0 || cost < least)
-            best = {2, 1, tile.columns, tile.cluster, 1, false, count <= clusters / 2 ? 3 : 0, 8, true}, least = cost;
+        if (best.columns != 0 && cost >= least)
+            continue;
+        const int band = across >= 16 && k >= 1024 ? 16 / tile.cluster : 4;
+        best = {2, 1, tile.columns, tile.cluster, 1, false, 1, cut ? 2 : 0, band, false}, least = cost;
     }
     return best;
 }
 
-Choice choose(int64_t m, int64_t n, bool bfloat) {
+Choice choose(int64_t m, int64_t n, int64_t k, bool bfloat, bool copied) {
     if (!bfloat)
-        return m <= 64 ? Choice{2, 1, 64, 1, 2, true, 1, 1, true} : Choice{2, 1, 128, 1, 1, false, 1, 8, true};
-    return m <= 320 ? few_rows(m, n) : many_rows(m, n);
+        return m <= 64 ? Choice{2, 1, 64, 1, 2, true, 1, 1, 1, true} : Choice{2, 1, 128, 1, 1, false, 1, 1, 8, true};
+    return m <= 320 ? few_rows(m, n) : many_rows(m, n, k, copied);
 }
 
 Matrix matrix_of(const solmark_tensor &tensor) {
@@ -822,13 +1044,13 @@ extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *,
     Matrix a = matrix_of(tensors[0]), b = matrix_of(tensors[1]);
     const Matrix c = matrix_of(tensors[2]);
     cudaStream_t stream = static_cast<cudaStream_t>(on);
-    Choice choice = choose(a.rows, b.rows, a.bfloat);
-#ifdef SOL_GEMM_TUNE
-    if (const int *own = sol_gemm_choice; own[0])
-        choice = {own[0], own[1], own[2], own[3], own[4], own[5] != 0, own[6], own[7], own[8] != 0};
-#endif
     const auto room = [](const Matrix &m) { return m.addressable() ? 0 : m.rows * ((m.columns + 7) / 8); };
     const int64_t needed = room(a) + room(b);
+    Choice choice = choose(a.rows, b.rows, a.columns, a.bfloat, needed > 0);
+#ifdef SOL_GEMM_TUNE
+    if (const int *own = sol_gemm_choice; own[0])
+        choice = {own[0], own[1], own[2], own[3], own[4], own[5] != 0, own[6], own[7], own[8], own[9] != 0, own[10]};
+#endif
     if (needed > 0) {
         uint4 *to = static_cast<uint4 *>(scratch(2, needed * sizeof(uint4)));
         if (to == nullptr)
@@ -836,7 +1058,8 @@ extern "C" int solve(const solmark_tensor *tensors, int, const solmark_scalar *,
         const Copy first = copy_of(a, to), second = copy_of(b, to + first.vectors);
         const int64_t blocks = (first.vectors + second.vectors + 1023) / 1024;
         const int most = processors() * 8;
-        if (start(align, (int)std::min<int64_t>(blocks, most), 256, 0, 1, choice.early, stream, first, second) != cudaSuccess)
+        const int count = std::min<int64_t>(blocks, most);
+        if (start(align, count, 256, 0, 1, choice.early, stream, first, second) != cudaSuccess)
             return 108;
     }
     return a.bfloat ? run<true>(a, b, c, choice, stream) : run<false>(a, b, c, choice, stream);

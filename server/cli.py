@@ -60,7 +60,8 @@ def serve(
     settings = site.absolute_home(settings)
     with _sentences(), _ended() as ended, sole_owner(settings.server_home):
         _migrate(settings)
-        with site.running(settings, host=host, port=port) as running:
+        given = settings.public_url if "public_url" in settings.model_fields_set else None
+        with site.running(settings, host=host, port=port, public_url=given) as running:
             typer.echo(f"Solmark at {running.url} (Ctrl-C to stop)")
             running.wait(ended)
 

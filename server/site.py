@@ -44,17 +44,20 @@ class Site:
 
 
 @contextmanager
-def running(settings: Settings, *, host: str, port: int | None, hardware: str = "cpu") -> Iterator[Site]:
+def running(
+    settings: Settings, *, host: str, port: int | None, hardware: str = "cpu", public_url: str | None = None
+) -> Iterator[Site]:
     """Start everything on a migrated database, wait until it answers, stop everything at the end.
 
-    `port` None: 8000 if it is free, else any. Raises EmbeddedError.
+    `port` None: 8000 if it is free, else any. `public_url` is the address of a proxy in front of it, if there
+    is one. Raises EmbeddedError.
     """
     home = settings.server_home
     port = port or free_port(8000, host)
     url = f"http://{host}:{port}"
     with Supervisor(home) as supervisor:
         broker_url = settings.broker_url or start_broker(supervisor, home)
-        settings = settings.model_copy(update={"broker_url": broker_url, "public_url": url})
+        settings = settings.model_copy(update={"broker_url": broker_url, "public_url": public_url or url})
         common = _environment(settings)
         server = [sys.executable, "-m", "server.cli"]
         supervisor.start("web", [*server, "serve", "--host", host, "--port", str(port)], environment=common)

@@ -4,8 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from server import cli, site
 from server.embedded import Supervisor
+from server.settings import Settings
 from server.site import WORKER_INHERITS
 
 SECRETS = {
@@ -33,3 +36,30 @@ def test_a_worker_knows_no_secret_of_the_server(tmp_path: Path, monkeypatch: pyt
     assert "hush" not in told
     assert {"SOLMARK_NODE=n", "SOLMARK_SANDBOX=bubblewrap"} <= set(told.splitlines())
     assert "PATH=" in told
+
+
+@pytest.mark.parametrize("given", ["", "https://course.example"])
+def test_a_site_behind_a_proxy_keeps_the_address_that_people_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    started: dict[str, dict[str, str]] = {}
+
+    def start(_: Supervisor, name: str, _argv: object, *, environment: dict[str, str], **__: object) -> None:
+        started[name] = environment
+
+    monkeypatch.setattr(Supervisor, "start", start)
+    monkeypatch.setattr(site, "wait_until", lambda *_, **__: None)
+    monkeypatch.setattr(site, "_node_token", lambda _: "token")
+    monkeypatch.setattr(site.Site, "wait", lambda *_: None)
+    monkeypatch.setattr(cli, "_migrate", lambda _: None)
+    if given:
+        monkeypatch.setenv("SOLMARK_PUBLIC_URL", given)
+    settings = Settings(_env_file=None, server_home=tmp_path)
+    monkeypatch.setattr(cli, "load", lambda: settings)
+    monkeypatch.setattr(site, "start_broker", lambda *_: "redis://127.0.0.1:1/0")
+    said = CliRunner().invoke(cli.app, ["serve", "--port", "8123"])
+    assert said.exit_code == 0, said.output
+    here = "http://127.0.0.1:8123"
+    assert here in said.output
+    assert started["web"]["SOLMARK_PUBLIC_URL"] == (given or here)
+    assert started["worker"]["SOLMARK_SERVER_URL"] == here

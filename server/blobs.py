@@ -63,8 +63,13 @@ class BlobStore:
             raise Unavailable(what="storage") from error
         return sha256
 
+    def _make(self) -> None:
+        """Everybody's files and the hidden tests lie there: nobody else may look in."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
     def _write(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._make()
+        path.parent.mkdir(exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -98,7 +103,7 @@ class BlobStore:
     @contextmanager
     def guarded(self, *, alone: bool) -> Iterator[None]:
         """Wait for the lock of those who read all blobs (not `alone`), or of who removes some."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make()
         with (self.folder / ".lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
             yield

@@ -160,7 +160,7 @@ class Settings(BaseSettings):
         if given:
             return given
         path = self.server_home / "secret_key"
-        self.server_home.mkdir(parents=True, exist_ok=True)
+        self.server_home.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:

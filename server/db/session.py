@@ -119,7 +119,8 @@ def _engine(url: str, pool: int, row_seconds: int) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         return _postgresql(parsed, pool, row_seconds)
     if parsed.database and parsed.database != ":memory:":
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        # Hashes of passwords and everybody's results lie there: nobody else may look in.
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_engine(parsed, pool_size=pool, connect_args={"timeout": WAIT_SECONDS})
 
     @event.listens_for(engine, "connect")

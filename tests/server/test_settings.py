@@ -7,6 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from grader.contract import MAX_LIMIT_SECONDS, QUEUE_SETTINGS, JobLimits
+from server.blobs import BlobStore
+from server.db.session import Database
 from server.grading.lifecycle import DEADLINE_SLACK
 from server.settings import Settings
 from server.tasks.publisher import CANCEL_SECONDS
@@ -19,6 +21,19 @@ def test_secrets_are_not_defaulted_in_production(tmp_path: Path) -> None:
     assert made.signing_key() == made.signing_key()
     assert stat.S_IMODE((tmp_path / "home" / "secret_key").stat().st_mode) == 0o600
     assert made.cookies_secure
+
+
+def test_nobody_else_looks_into_what_is_made_on_disk(tmp_path: Path) -> None:
+    first = Settings(_env_file=None, server_home=tmp_path / "new" / "first")
+    Database(first.database).close()
+    second = Settings(_env_file=None, server_home=tmp_path / "second")
+    second.signing_key()
+    third = BlobStore(tmp_path / "third" / "blobs")
+    third.put(b"a hidden test")
+    fourth = BlobStore(tmp_path / "fourth")
+    with fourth.guarded(alone=True):
+        made = (first.server_home, second.server_home, third.folder, fourth.folder)
+        assert {stat.S_IMODE(folder.stat().st_mode) for folder in made} == {0o700}
 
 
 def test_every_setting_is_described() -> None:

@@ -10,8 +10,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Security
 from fastapi.concurrency import contextmanager_in_threadpool
+from fastapi.security import APIKeyCookie, HTTPBearer
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
@@ -30,6 +31,20 @@ _FOLLOWING = 4
 """Streams that read the database at once, of any number that are open."""
 _HASHING = frozenset({"/login", "/account/password", "/api/v1/login", "/api/v1/tokens"})
 """Where passwords are checked, which takes a tenth of a second: others write meanwhile."""
+
+_TOKEN = HTTPBearer(
+    scheme_name="token", auto_error=False, description="An API token: `Authorization: Bearer smk_...`."
+)
+_SESSION = APIKeyCookie(
+    name=security.SESSION_COOKIE,
+    scheme_name="session",
+    auto_error=False,
+    description="What a browser has after a login. Never beside a header `Authorization`.",
+)
+_NODE_TOKEN = HTTPBearer(
+    scheme_name="node", auto_error=False, description="The token of a grading node, from `add-node`."
+)
+"""These three describe in OpenAPI what the functions below read."""
 
 
 def _settings(request: Request) -> Settings:
@@ -110,7 +125,14 @@ class Caller:
             raise Forbidden(needs=f"scope {scope}", needs_zh=f"令牌权限 {scope}")
 
 
-def _caller(request: Request, session: Db, settings: AppSettings, database: AppDatabase) -> Caller | None:
+def _caller(
+    request: Request,
+    session: Db,
+    settings: AppSettings,
+    database: AppDatabase,
+    _token: Annotated[object, Security(_TOKEN)],
+    _cookie: Annotated[object, Security(_SESSION)],
+) -> Caller | None:
     # Pages are for browsers. Elsewhere the header alone says who asks: a cookie beside it never counts.
     if "authorization" in request.headers and request.scope["path"].startswith("/api/"):
         token = security.bearer(request)
@@ -167,7 +189,7 @@ StaffUser = Annotated[User, Depends(_staff)]
 MaybeUser = Annotated[User | None, Depends(_maybe_user)]
 
 
-def _node(request: Request, session: Db) -> Node:
+def _node(request: Request, session: Db, _token: Annotated[object, Security(_NODE_TOKEN)]) -> Node:
     token = security.bearer(request)
     node = grading.node_by_token(session, token) if token else None
     if node is None:

@@ -38,11 +38,12 @@ async def answer(request: Request, error: Exception) -> Response:
     """The answer to any error; what is not a known one is logged and answered with 500."""
     status, body, headers = _meaning(error)
     render: RenderError | None = request.app.state.render_error
-    response: Response
+    response: Response = JSONResponse(body, status)
     if render is not None and wants_page(request):
-        response = await render(request, status, body)
-    else:
-        response = JSONResponse(body, status)
+        try:
+            response = await render(request, status, body)
+        except Exception:  # noqa: BLE001  whoever asked is told what happened in any case
+            _log.error("page of an error not made", exc_info=True)
     response.headers.update(headers)
     return response
 
@@ -54,6 +55,8 @@ def _meaning(error: Exception) -> tuple[int, dict[str, Any], Mapping[str, str]]:
             return error.status, error.body(), error.headers
         case RequestValidationError():
             return 422, faults.body(error.errors()), {}
+        case HTTPException(__cause__=DomainError() as cause):  # Raised where FastAPI read a body.
+            return _meaning(cause)
         case HTTPException(status_code=413):
             return _meaning(BodyTooLarge(limit=str(error.detail)))
         case HTTPException():

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server import credentials, failure, security
+from server import credentials, failure, formdata, security
 from server.errors import BodyTooLarge, CrossSite, DomainError, Invalid, NotFound
 from server.logging import noted
 from server.settings import Settings
@@ -130,16 +130,23 @@ class Guard:
         return None  # Pages check the token in their form (`access.CheckedForm`).
 
     def _limited(self, request: Request, receive: Receive) -> Receive:
-        """Stop reading a body that is larger than it said, or said nothing, when it passes the limit."""
+        """Stop reading a body that is larger than it said, or said nothing, when it passes the limit.
+
+        Stop as well at a form that its reader would take for another than it is.
+        """
         limit = self._limit(request)
+        watching = formdata.watch(request.headers.get("content-type", ""))
         total = 0
 
         async def receiving() -> Message:
             nonlocal total
             message = await receive()
-            total += len(message.get("body", b""))
+            chunk = message.get("body", b"")
+            total += len(chunk)
             if total > limit:
                 raise HTTPException(413, str(limit))
+            if message["type"] == "http.request":
+                watching(chunk, message.get("more_body", False))
             return message
 
         return receiving

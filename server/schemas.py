@@ -4,8 +4,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
+
+from grader.contract import OFFERED_MODES, Mode
 
 Item = TypeVar("Item")
 Row = TypeVar("Row")
@@ -30,6 +41,19 @@ def _in_range(value: datetime) -> datetime:
     return value
 
 
+def _offered(value: Any) -> Any:
+    if value not in OFFERED_MODES:
+        expected = " or ".join(f"'{mode.value}'" for mode in OFFERED_MODES)
+        raise PydanticCustomError("enum", "Input should be {expected}", {"expected": expected})
+    return value
+
+
+OfferedMode = Annotated[
+    Mode,
+    BeforeValidator(_offered),
+    WithJsonSchema({"type": "string", "enum": [mode.value for mode in OFFERED_MODES]}),
+]
+"""A mode in which the server takes submissions."""
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 """The id of a row."""
 Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]

@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from grader.contract import Mode
 from server.db.models.node import NodeState
-from server.schemas import Body
+from server.schemas import Body, OfferedMode
 
 
 class ClaimBody(Body):
@@ -89,7 +88,7 @@ class RejudgeBody(Body):
 
     errors_only: bool = False
     """Only those that failed through no fault of their authors."""
-    mode: Mode | None = None
+    mode: OfferedMode | None = None
 
 
 class RejudgeOut(BaseModel):

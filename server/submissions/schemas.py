@@ -5,15 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from grader.contract import OFFERED_MODES, Language, Mode
+from grader.contract import Language, Mode
 from server.db.models import Submission
 from server.db.models.report import Review
 from server.grading.service import Place
-from server.schemas import Body
+from server.schemas import Body, OfferedMode
 
 NOTE_CHARS = 2000
 """Of a note to a decision."""
-_MODES = {"type": "string", "enum": [mode.value for mode in OFFERED_MODES]}
 _LANGUAGES = {
     "anyOf": [{"type": "string", "enum": [language.value for language in Language]}, {"type": "null"}]
 }
@@ -26,7 +25,7 @@ class SubmissionBody(Body):
     contents = frozenset({"files"})
 
     files: dict[str, str] = Field(min_length=1)
-    mode: Annotated[Mode, WithJsonSchema(_MODES)] = Mode.GRADE
+    mode: OfferedMode = Mode.GRADE
     language: Annotated[Language | None, WithJsonSchema(_LANGUAGES)] = None
     hardware: str | None = Field(default=None, max_length=32)
 

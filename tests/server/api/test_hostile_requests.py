@@ -10,10 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
-from server import security
+from server import formdata, security
 from server.accounts import service as accounts
 from server.db.session import Database
+from server.errors import Invalid
 from server.submissions.schemas import SubmissionBody
 from server.submissions.uploads import DOCUMENTED
 from server.web import forms
@@ -223,6 +225,73 @@ def test_too_many_files_are_refused_alike_however_many(client: httpx.Client, tok
         error = client.post(SUBMIT, files=files, headers=token("ann")).json()["error"]
         assert error["details"]["rule"] == "too_many_files"
         assert error["message"].startswith(f"{count} files were handed in")
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_form_without_its_end_is_refused_whoever_reads_it(client: httpx.Client, token: Headers) -> None:
+    kind = {"Content-Type": 'multipart/form-data; boundary="x-1"'}
+    part = b'--x-1\r\nContent-Disposition: form-data; name="files"; filename="%s"\r\n\r\n%s\r\n'
+    first = part % (b"solution.py", b"def solve(x, y):\n    import helper\n")
+    second = part % (b"helper.py", b"x = 1\n--x-1-")
+    for body in (first, first + second, first + second + b"--x-1", first + second[:-2] + b"--x-1--"):
+        refused = client.post(SUBMIT, content=body, headers=kind | token("ann"))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid"), body
+        assert "its end is missing" in refused.json()["error"]["message"]
+    whole = client.post(SUBMIT, content=first + second + b"--x-1--\r\n", headers=kind | token("ann"))
+    assert [file["name"] for file in whole.json()["files"]] == ["helper.py", "solution.py"]
+    login = b'--x-1\r\nContent-Disposition: form-data; name="login"\r\n\r\nann\r\n'
+    assert client.post("/login", content=login, headers=kind).status_code == 422
+    assert client.post("/login", content=login + b"--x-1--", headers=kind).status_code in {401, 422}
+
+
+def test_the_end_of_a_form_is_found_however_it_is_cut() -> None:
+    body = b"--x\r\n\r\n--x-\r\n--x--\r\n"
+    for size in range(1, len(body) + 1):
+        chunks = [body[start : start + size] for start in range(0, len(body), size)]
+        seen = formdata.watch("multipart/form-data; boundary=x")
+        for chunk in chunks:
+            seen(chunk, True)
+        seen(b"", False)
+        short = formdata.watch("multipart/form-data; boundary=x")
+        with pytest.raises(Invalid):
+            short(body.replace(b"--x--", b"--x-"), False)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("path", [SUBMIT, "/login", "/account/tokens"])
+def test_a_form_of_empty_fields_is_not_read(client: httpx.Client, token: Headers, path: str) -> None:
+    kind = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    headers = kind | (token("ann") if path == SUBMIT else {})
+    body = b"login=x" + b"&" * formdata.MAX_PARTS
+    refused = client.post(path, content=body, headers=headers)
+    assert refused.status_code == 422
+    assert f"at most {formdata.MAX_PARTS} fields" in refused.text
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("mode", ["xx", "profile", "", None, 3, ["grade"], {"a": 1}])
+def test_a_mode_that_is_not_offered_is_answered_with_those_that_are(
+    client: httpx.Client, token: Headers, mode: Any
+) -> None:
+    refused = client.post(SUBMIT, json=SOLUTION | {"mode": mode}, headers=token("ann"))
+    error = refused.json()["error"]
+    assert (refused.status_code, error["message"]) == (422, "body.mode: Input should be 'test' or 'grade'")
+    assert error["message_zh"] == "body.mode：须为 'test'、'grade' 之一"
+
+
+def test_the_api_says_how_to_say_who_asks(app: FastAPI) -> None:
+    document = app.openapi()
+    schemes = document["components"]["securitySchemes"]
+    assert {name: scheme["type"] for name, scheme in schemes.items()} == {
+        "token": "http", "session": "apiKey", "node": "http",
+    }  # fmt: skip
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            needs = {name for one in operation.get("security", []) for name in one}
+            if path.startswith("/internal/"):
+                assert needs == {"node"}, (method, path)
+            elif path.startswith("/api/") and path.rpartition("/")[2] not in {"login", "logout", "version"}:
+                assert needs == {"token", "session"}, (method, path)
 
 
 def test_the_api_documents_only_modes_that_are_offered() -> None:

@@ -78,3 +78,13 @@ def test_where_nothing_comes_to_its_end_the_demo_gives_up_and_says_so(
     assert [one.as_expected for one in found] == [True, True, False, False, False]
     assert "for 20 minutes: gave up" in text
     assert course.now < 120 + demo.PATIENCE_SECONDS + 60
+
+
+@pytest.mark.parametrize(("waits", "code"), [("1", 1), ("", 130)])
+def test_a_demo_that_was_stopped_is_no_success_for_whoever_waits_for_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: str, code: int
+) -> None:
+    monkeypatch.setenv("SOLMARK_HOME", str(tmp_path))
+    monkeypatch.setenv("DEMO_EXIT", waits)
+    monkeypatch.setattr(demo, "_calibrate", lambda *_: "a CPU")
+    assert demo.run(port=None, ended=lambda: True) == code

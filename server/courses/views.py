@@ -88,6 +88,6 @@ def _limits(limits: JobLimits, reader: Reader) -> list[tuple[str, str]]:
         if field.endswith("_bytes"):
             text = byte_size(value)
         else:
-            text = duration(value) if field.endswith("_seconds") else str(value)
+            text = duration(value, reader.language) if field.endswith("_seconds") else str(value)
         shown.append((reader.gettext(name), text))
     return shown

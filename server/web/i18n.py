@@ -25,6 +25,8 @@ COOKIE = "solmark_lang"
 LOCALE_FOLDER = Path(__file__).parent / "locale"
 _BABEL_LOCALES = {"en": "en_GB", "zh": "zh_Hans_CN"}
 _TAGS = {"en": "en", "zh": "zh-Hans"}
+_TIME_UNITS = {"zh": {"d": "天", "h": "小时", "min": "分", "s": "秒"}}
+"""Of a span that somebody waits. Fractions of a second are measured, and have their symbols everywhere."""
 
 
 def choose(cookie: str | None, accept_language: str | None) -> str:
@@ -82,6 +84,11 @@ def moment(value: datetime, language: str, zone: tzinfo) -> str:
 def distance(value: datetime, now: datetime, language: str) -> str:
     """How far a time lies from now, e.g. `in 3 days`, `2 hours ago`."""
     return format_timedelta(value - now, locale=_BABEL_LOCALES[language], add_direction=True)
+
+
+def time_unit(symbol: str, language: str) -> str:
+    """What stands after the number of such units: `min` in English, `分` in Chinese."""
+    return _TIME_UNITS.get(language, {}).get(symbol, symbol)
 
 
 def _quality(parameter: str) -> float:

@@ -28,6 +28,8 @@ FOLDER = Path(__file__).parent
 STATIC_FOLDER = FOLDER / "static"
 _SOON = timedelta(hours=24)
 _BOM = "\ufeff"
+_SPANS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+"""Units in which the time until a deadline is told, and their seconds."""
 """Without it Excel does not read UTF-8."""
 
 
@@ -155,29 +157,29 @@ def scientific(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-def duration(seconds: float | None) -> str:
-    """A time span for people: `1.2 ms`, `12.3 s`, `4 min 10 s`."""
+def duration(seconds: float | None, language: str) -> str:
+    """A time span for people: `1.2 ms`, `12.3 s`, `4 min 10 s`, in Chinese `4 分 10 秒`."""
     if seconds is None:
         return "–"
     if seconds < 60:
-        return charts.seconds_text(seconds)
+        number, unit = charts.seconds_text(seconds).split(" ")
+        return f"{number} {i18n.time_unit(unit, language)}"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
-    return " ".join(f"{value} {unit}" for value, unit in parts if value)
+    return " ".join(f"{value} {i18n.time_unit(unit, language)}" for value, unit in parts if value)
 
 
-def remaining(until: datetime, now: datetime) -> str:
+def remaining(until: datetime, now: datetime, language: str) -> str:
     """The time left in its two largest units, as `3 d 4 h` or `4 min 10 s`; empty once it is over."""
     left = int((until - now).total_seconds())
     if left <= 0:
         return ""
-    sizes = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-    first = next(index for index, (_, size) in enumerate(sizes) if left >= size)
+    first = next(index for index, (_, size) in enumerate(_SPANS) if left >= size)
     parts = []
-    for unit, size in sizes[first : first + 2]:
+    for unit, size in _SPANS[first : first + 2]:
         value, left = divmod(left, size)
-        parts.append(f"{value} {unit}")
+        parts.append(f"{value} {i18n.time_unit(unit, language)}")
     return " ".join(parts)
 
 
@@ -224,8 +226,9 @@ def _environment(language: str) -> Environment:
         localized=lambda text: i18n.localized(text, language),
         milestone_name=lambda milestone: i18n.milestone_name(milestone, language),
         moment=lambda value, zone: i18n.moment(value, language, zone),
-        remaining=lambda value: remaining(value, datetime.now(UTC)),
+        remaining=lambda value: remaining(value, datetime.now(UTC), language),
         now=time.time,
+        time_units=" ".join(i18n.time_unit(symbol, language) for symbol, _ in _SPANS),
         is_soon=lambda value: is_soon(value, datetime.now(UTC)),
         distance=lambda value: i18n.distance(value, datetime.now(UTC), language),
         outcome=outcome,
@@ -247,7 +250,7 @@ def _environment(language: str) -> Environment:
         share=share,
         points=points,
         scientific=scientific,
-        duration=duration,
+        duration=lambda seconds: duration(seconds, language),
         bytes=byte_size,
         language_name=language_name,
     )

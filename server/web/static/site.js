@@ -49,9 +49,9 @@
   function guess(code) {
     if (!code.trim()) { return ""; }
     if (/__global__|<<<|cuda_runtime/.test(code)) { return "CUDA"; }
-    if (/^\s*#\s*include\b|extern\s+"C"|\bstd::/m.test(code)) { return "C++"; }
-    if (/^\s*(import|from)\s+triton\b/m.test(code)) { return "Triton"; }
-    return /^\s*(def|import|from|class)\s/m.test(code) ? "Python" : "";
+    if (/^[ \t]*#[ \t]*include\b|extern\s+"C"|\bstd::/m.test(code)) { return "C++"; }
+    if (/^[ \t]*(import|from)[ \t]+triton\b/m.test(code)) { return "Triton"; }
+    return /^[ \t]*(def|import|from|class)\s/m.test(code) ? "Python" : "";
   }
 
   function prepare(scope) {
@@ -87,12 +87,12 @@
   }
 
   function left(seconds) {
-    var sizes = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]], parts = [];
+    var units = document.body.dataset.units.split(" "), sizes = [86400, 3600, 60, 1], parts = [];
     for (var index = 0; index < sizes.length && parts.length < 2; index += 1) {
-      var value = Math.floor(seconds / sizes[index][1]);
-      if (value || parts.length) { parts.push(value + " " + sizes[index][0]); seconds -= value * sizes[index][1]; }
+      var value = Math.floor(seconds / sizes[index]);
+      if (value || parts.length) { parts.push(value + " " + units[index]); seconds -= value * sizes[index]; }
     }
-    return parts.join(" ");
+    return parts.join(" ") || "0 " + units[3];
   }
 
   /* Deadlines count down by the server's clock as the page told it: a wrong clock here shifts nothing. */
@@ -103,7 +103,7 @@
     setInterval(function () {
       shown.forEach(function (one) {
         var seconds = Math.floor(Number(one.dataset.until) - (Date.now() / 1000 - ahead));
-        if (seconds >= 0) { one.textContent = left(Math.max(seconds, 0)) || "0 s"; }
+        if (seconds >= 0) { one.textContent = left(seconds); }
       });
     }, 1000);
   }

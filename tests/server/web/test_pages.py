@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from server.web.render import is_soon, remaining
+from server.web.render import duration, is_soon, remaining
 
 Visit = Callable[..., httpx.Client]
 
@@ -404,7 +404,10 @@ def test_a_deadline_counts_down(visit: Visit, seed: Any) -> None:
     for address in ("/courses/demo", seed.ADDRESS):
         page = _text(visit("ada").get(address))
         assert re.search(r'closes in <span class="number" data-until="\d+\.\d+">2 d 23 h</span>', page)
-        assert re.search(r'<body data-now="\d+\.\d+">', page)
+        assert re.search(r'<body data-now="\d+\.\d+" data-units="d h min s">', page)
+        chinese = _text(visit("ada", "zh").get(address))
+        assert 'data-units="天 小时 分 秒"' in chinese
+        assert not re.search(r"\d (min|s|h|d)\b", re.sub(r"<[^>]*>", " ", chinese))
 
 
 @pytest.mark.parametrize(
@@ -415,7 +418,17 @@ def test_a_deadline_counts_down(visit: Visit, seed: Any) -> None:
 def test_the_time_left(seconds: int, text: str, soon: bool) -> None:
     now = datetime(2026, 11, 30, tzinfo=UTC)
     until = now + timedelta(seconds=seconds)
-    assert (remaining(until, now), is_soon(until, now)) == (text, soon)
+    assert (remaining(until, now, "en"), is_soon(until, now)) == (text, soon)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0012, "1.20 ms"), (12.3, "12.3 秒"), (250, "4 分 10 秒"), (7205, "2 小时 5 秒"), (None, "–")],
+)
+def test_spans_of_time_are_told_in_chinese(seconds: float | None, text: str) -> None:
+    assert duration(seconds, "zh") == text
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    assert remaining(now + timedelta(days=3, hours=1), now, "zh") == "3 天 1 小时"
 
 
 class TestAccount:
@@ -487,6 +500,17 @@ def test_the_page_of_a_failure_needs_no_database(
         page = _text(client.get(address), status)
         assert 'href="/courses"' in page
         assert 'href="/login"' not in page  # Nobody knows who reads it.
+
+
+def test_an_error_whose_page_fails_too_is_answered_all_the_same(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no template")
+
+    monkeypatch.setattr("server.web.site.page", broken)
+    answer = visit("ada").get("/nothing/here")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
 def test_a_program_gets_json_and_static_files_may_be_kept(visit: Visit) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from grader.cli import answers
 from grader.cli.client import session
 from grader.cli.language import local_minute, pick
 
@@ -25,7 +26,7 @@ def command(
     errors, console = Console(stderr=True), Console()
     with session(errors) as client:
         path = f"courses/{client.course(course)}/assignments/{assignment.strip('/')}/board"
-        board = client.pages(path, "entries", hardware=hardware)
+        board = client.pages(path, answers.Board, "entries", hardware=hardware)
     if as_json:
         typer.echo(json.dumps(board, ensure_ascii=False, indent=2))
         return

@@ -10,9 +10,11 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 
-from grader.cli import exit_codes
+from grader.cli import answers, exit_codes
+from grader.cli.answers import Answer
 from grader.cli.config import DEFAULT_SERVER, Config
 from grader.cli.language import current, pick
 from grader.plaintext import clean, line
@@ -80,30 +82,38 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def get(self, path: str, **query: str | int | None) -> Any:
-        """JSON of a GET."""
+    def get(self, path: str, shape: type[Answer] = Answer, **query: str | int | None) -> Any:
+        """JSON of a GET, which has that shape."""
         return self._json(
-            "GET", path, params={key: value for key, value in query.items() if value is not None}
+            "GET", path, shape, params={key: value for key, value in query.items() if value is not None}
         )
 
-    def pages(self, path: str, key: str = "items", **query: str | int | None) -> Any:
+    def pages(
+        self, path: str, shape: type[answers.Page], key: str = "items", **query: str | int | None
+    ) -> Any:
         """JSON of a GET whose list under `key` goes on over pages: the first, with the entries of all."""
-        found = page = self.get(path, limit=PAGE, **query)
-        while page.get("next") is not None:
-            page = self.get(path, limit=PAGE, after=page["next"], **query)
+        found = page = self.get(path, shape, limit=PAGE, **query)
+        seen: set[int] = set()
+        while (after := page.get("next")) is not None:
+            if after in seen:  # It would never end.
+                raise self._no_server()
+            seen.add(after)
+            page = self.get(path, shape, limit=PAGE, after=after, **query)
             found[key] += page[key]
         found.pop("next", None)
         return found
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, *, files: Any = None) -> Any:
-        """JSON of a POST, with a JSON body or (with `files`) as a multipart form."""
-        return self._json("POST", path, **({"data": body, "files": files} if files else {"json": body}))
+    def post(self, path: str, shape: type[Answer], body: Mapping[str, Any], *, files: Any = None) -> Any:
+        """JSON of that shape for a POST, with a JSON body or (with `files`) as a multipart form."""
+        return self._json(
+            "POST", path, shape, **({"data": body, "files": files} if files else {"json": body})
+        )
 
     def course(self, given: str | None) -> str:
         """The course meant: the one given, else the only one that the user is in."""
         if given:
             return given
-        courses = [entry["slug"] for entry in self.pages("courses")["items"]]
+        courses = [entry["slug"] for entry in self.pages("courses", answers.Courses)["items"]]
         if len(courses) == 1:
             return str(courses[0])
         if not courses:
@@ -154,7 +164,7 @@ class Client:
                     continue
                 if not row:
                     if data:
-                        yield name, self._read(data), identity
+                        yield name, self._read(data, answers.EVENTS.get(name, Answer)), identity
                     name, data, identity = "message", "", ""
                     continue
                 field, _, value = row.partition(":")
@@ -166,22 +176,24 @@ class Client:
                 elif field == "id":
                     identity = value
 
-    def _json(self, method: str, path: str, **options: Any) -> Any:
+    def _json(self, method: str, path: str, shape: type[Answer], **options: Any) -> Any:
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
         self._check(response)
         try:
-            return self._read(response.text) if response.content else None
+            return self._read(response.text, shape)
         except (ValueError, RecursionError) as error:
             raise self._no_server() from error
 
-    def _read(self, text: str) -> Any:
-        """The object that JSON from the server says, its texts safe to show."""
+    def _read(self, text: str, shape: type[Answer]) -> Any:
+        """The object that JSON from the server says, of that shape, its texts safe to show."""
         found = _safe(json.loads(text), self._no_server())
-        if not isinstance(found, dict):
-            raise self._no_server()
+        try:
+            shape.model_validate(found)
+        except ValidationError as error:
+            raise self._no_server() from error
         return found
 
     def _check(self, response: httpx.Response) -> None:

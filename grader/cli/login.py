@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from grader.cli import exit_codes
+from grader.cli import answers, exit_codes
 from grader.cli.client import ClientError, check_server, session
 from grader.cli.config import Config
 from grader.cli.language import pick
@@ -32,7 +32,7 @@ def command(
     )
     config = Config(server=address, token=secret)
     with session(errors, config) as client:
-        me = client.get("me")
+        me = client.get("me", answers.Me)
     path = config.save()
     errors.print(
         pick(
@@ -60,7 +60,7 @@ def _new_token(address: str, user: str | None, errors: Console) -> str:
     password = _read_secret(pick("Password", "密码"), errors)
     body = {"name": f"solmark on {os.uname().nodename}"[:64], "login": login, "password": password}
     with session(errors, Config(server=address)) as client:
-        return str(client.post("tokens", body)["token"])
+        return str(client.post("tokens", answers.NewToken, body)["token"])
 
 
 def _read_secret(label: str, errors: Console) -> str:

@@ -3,7 +3,8 @@
 import io
 import sys
 from contextlib import suppress
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from typer import rich_utils
@@ -52,8 +53,19 @@ app = _Commands(
 )
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"solmark {version('solmark')}")
+        raise typer.Exit
+
+
 @app.callback(help=app.info.help)
-def _localize() -> None:
+def _localize(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_say_version),
+    ] = False,
+) -> None:
     """What typer says when a command is interrupted; a terminal that is not in UTF-8 shows what it can."""
     rich_utils.ABORTED_TEXT = pick("Aborted.", "已中止。")
     for stream in (sys.stdout, sys.stderr):

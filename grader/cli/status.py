@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli import exit_codes, submission_view
+from grader.cli import answers, exit_codes, submission_view
 from grader.cli.client import FINAL_STATES, session
 from grader.cli.language import pick
 
@@ -23,7 +23,9 @@ def command(
     errors, console = Console(stderr=True), Console()
     with session(errors) as client:
         if submission is None:
-            listing = client.get(f"courses/{client.course(course)}/submissions", limit=20)["items"]
+            listing = client.get(
+                f"courses/{client.course(course)}/submissions", answers.Submissions, limit=20
+            )["items"]
             if not follow:
                 if as_json:
                     typer.echo(json.dumps(listing, ensure_ascii=False, indent=2))
@@ -36,7 +38,7 @@ def command(
             submission = listing[0]["id"]
         if follow:
             submission_view.follow(client, submission, errors)
-        found = client.get(f"submissions/{submission}")
+        found = client.get(f"submissions/{submission}", answers.Submission)
         report = submission_view.report_of(client, found)
         if as_json:
             typer.echo(json.dumps({**found, "report": report}, ensure_ascii=False, indent=2))

@@ -7,7 +7,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from grader.cli import exit_codes, report_view
+from grader.cli import answers, exit_codes, report_view
 from grader.cli.client import ALIVE, Client, ClientError, UnreachableError
 from grader.cli.language import current, local_minute, pick
 from grader.contract import ContractError, Report, Verdict, read
@@ -80,7 +80,7 @@ def _state_name(state: str) -> str:
 def _in_queue(client: Client, submission: str) -> str:
     """The state with the place in the queue and the expected wait, as far as they are known."""
     try:
-        found = client.get(f"submissions/{submission}")
+        found = client.get(f"submissions/{submission}", answers.Submission)
     except UnreachableError:
         return ""
     place = found.get("queue")

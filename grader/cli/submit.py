@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from grader import upload
-from grader.cli import exit_codes, submission_view
+from grader.cli import answers, exit_codes, submission_view
 from grader.cli.client import session
 from grader.cli.language import os_reason, pick, say
 from grader.contract import MAX_FILE_BYTES, MAX_FILES, OFFERED_MODES, Language, Mode
@@ -40,6 +40,7 @@ def command(
         form = {"mode": mode.value, "language": language and language.value, "hardware": hardware}
         created = client.post(
             path,
+            answers.Submission,
             {key: value for key, value in form.items() if value},
             files=[("files", (name, data, "application/octet-stream")) for name, data in contents.items()],
         )
@@ -49,7 +50,7 @@ def command(
         report = None
         if follow:
             submission_view.follow(client, created["id"], errors)
-            created = client.get(f"submissions/{created['id']}")
+            created = client.get(f"submissions/{created['id']}", answers.Submission)
             report = submission_view.report_of(client, created)
         if as_json:
             typer.echo(json.dumps({**created, "report": report}, ensure_ascii=False, indent=2))

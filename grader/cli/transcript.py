@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli import exit_codes, report_view, submission_view
+from grader.cli import answers, exit_codes, report_view, submission_view
 from grader.cli.client import session
 from grader.cli.language import current, os_reason, pick
 from grader.contract import ContractError, Report, TestResult, TimedResult, Verdict, read
@@ -52,7 +52,7 @@ def _content(source: str, errors: Console) -> str:
     if Path(source).is_file() or not source.isalnum():
         return Path(source).read_text("utf-8")
     with session(errors) as client:
-        submission = client.get(f"submissions/{source}")
+        submission = client.get(f"submissions/{source}", answers.Submission)
         report = submission_view.report_of(client, submission)
     if report is None:
         if submission["final"]:  # Cancelled, or given up with its node.

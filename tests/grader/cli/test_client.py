@@ -211,6 +211,11 @@ class TestStatus:
         assert ada("status", site.submissions["second"]).exit_code == 2, "another team's"
 
 
+def test_the_version_is_told(run: Run) -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"solmark {version('solmark')}\n")
+
+
 def test_the_board(ada: Run, seed: Any) -> None:
     result = ada("board", seed.ASSIGNMENT)
     assert result.exit_code == 0
@@ -454,6 +459,53 @@ class TestServers:
             result = run("status", *words)
             assert result.exit_code in (0, 2, 3), (answer, result.exception)
             assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+
+    @pytest.mark.parametrize("value", [None, 10**400, "text", [{}]], ids=["null", "number", "text", "list"])
+    def test_a_value_of_another_type_is_said_in_words(self, run: Run, flaky: Flaky, value: Any) -> None:
+        """Whatever a key holds, with a list and an object for each that has keys of its own."""
+        one: dict[str, Any] = DONE | {
+            "hardware": "cpu", "message": {"en": "Yes.", "zh": "是。"},
+            "queue": {"ahead": 1, "expected_seconds": 3.0, "reason": None},
+        }  # fmt: skip
+        entry = {
+            "rank": 1, "name": "ada", "fraction": 0.5, "low": 0.4, "high": 0.6, "hardware": "cpu",
+            "hardware_name": "A", "submitted": "2026-11-30T00:00:00Z",
+        }  # fmt: skip
+        board = {"hardware": "cpu", "entries": [entry], "next": None}
+        course = "/api/v1/courses/c"
+        progress = {"phase": "build", "case": None, "done": 1, "total": 2, "text": ""}
+        changes: list[tuple[str, Any, tuple[str, ...]]] = [
+            *(("/api/v1/submissions/abc", {**one, key: value}, ("status", "abc")) for key in one),
+            *(("/api/v1/submissions/abc", {**one, "message": {**one["message"], key: value}},
+               ("status", "abc")) for key in one["message"]),
+            *((f"{course}/submissions", {"items": [{**one, key: value}]}, ("status", "--course", "c"))
+              for key in one),
+            (f"{course}/submissions", {"items": value}, ("status", "--course", "c")),
+            (f"{course}/submissions", {"items": [value]}, ("status", "--course", "c")),
+            *((f"{course}/assignments/a/b/board", {**board, key: value}, ("board", "a/b", "--course", "c"))
+              for key in board),
+            *((f"{course}/assignments/a/b/board", {**board, "entries": [{**entry, key: value}]},
+               ("board", "a/b", "--course", "c")) for key in entry),
+            *(("/api/v1/submissions/abc", {**one, "state": "queued", "queue": {**one["queue"], key: value}},
+               ("status", "abc", "--follow")) for key in one["queue"]),
+            *(("progress", {**progress, key: value}, ("status", "abc", "--follow")) for key in progress),
+            ("state", {"state": value}, ("status", "abc", "--follow")),
+            ("/api/v1/courses", {"items": value}, ("status",)),
+            ("/api/v1/courses", {"items": [{"slug": value}]}, ("status",)),
+        ]  # fmt: skip
+        for path, answer, words in changes:
+            flaky.answers = {"/api/v1/submissions/abc": one}
+            state: Any = {"state": "queued"}
+            if path.startswith("/"):
+                flaky.answers[path] = answer
+            else:
+                state = answer
+            kind = "progress" if path == "progress" else "state"
+            events = f"event: {kind}\ndata: {json.dumps(state)}\n\nevent: final\ndata: {{}}\n\n"
+            flaky.streams = [events.encode()]
+            result = run(*words)
+            assert isinstance(result.exception, SystemExit | type(None)), (path, answer, result.exception)
+            assert result.exit_code in (0, 1, 2, 3), (path, answer)
 
     def test_no_text_of_a_server_steers_the_terminal(self, run: Run, flaky: Flaky) -> None:
         evil = "\x1b]0;title\x07\x1b[2Jred\x9b1m\u202e\x00"

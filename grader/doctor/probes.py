@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.hardware import profile
-from grader.judge import cores
+from grader.judge import cores, environment
 from grader.judge.arena import Arena
 from grader.sandbox import conformance, engine, seccomp
 from grader.sandbox.base import Backend, Command, Freezer, Limit, Limits, Process, SandboxError
@@ -68,6 +68,7 @@ def steps(backend: Backend) -> Iterator[Step]:
     yield Step("cores", _cores, optional=True)
     yield Step("huge_pages", _huge_pages, optional=True)
     yield Step("calibration", _calibration, optional=True)
+    yield Step("calibration_judge", _calibration_judge, optional=True)
     if backend.name == "bubblewrap":
         yield Step("libseccomp", _libseccomp)
         yield Step("bubblewrap", _bubblewrap)
@@ -111,6 +112,15 @@ def _huge_pages() -> tuple[bool, str]:
 def _calibration() -> tuple[bool, str]:
     hardware = profile.load("cpu")
     return hardware.calibrated is not None, f"{hardware.name} {hardware.calibrated or ''}".strip()
+
+
+def _calibration_judge() -> tuple[bool, str]:
+    """After an upgrade the judge's constant is another one, and the old one is still subtracted."""
+    found = profile.read_calibration("cpu")
+    if found is None:  # The step before has said so.
+        return True, "-"
+    judge = found.versions.get("judge", "-")
+    return judge == environment.clock_judge(), judge
 
 
 def _libseccomp() -> tuple[bool, str]:

@@ -12,6 +12,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "cores": ("a core for the judge alone", "评测器独占一个核"),
     "huge_pages": ("huge pages for shared memory", "共享内存使用大页"),
     "calibration": ("this CPU is calibrated", "此 CPU 已校准"),
+    "calibration_judge": ("its constant is that of this judge", "校准常数属于当前评测器"),
     "libseccomp": ("system call filter (libseccomp)", "系统调用过滤器（libseccomp）"),
     "bubblewrap": ("bubblewrap", "bubblewrap"),
     "docker": ("Docker daemon", "Docker 守护进程"),
@@ -64,6 +65,10 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
     "calibration": (
         "Without a calibration there are times but no scores: run solmark calibrate on the idle machine.",
         "未校准时只有时间、没有分数：请在空闲的机器上运行 solmark calibrate。",
+    ),
+    "calibration_judge": (
+        "The judge's code has changed since, and its constant with it: run solmark calibrate on the idle machine, as after every upgrade.",
+        "校准之后评测器代码已有改动，其常数随之改变：请在空闲的机器上运行 solmark calibrate，每次升级后都应如此。",
     ),
     "libseccomp": (
         "Install libseccomp (Debian, Ubuntu: libseccomp2; Fedora: libseccomp).",

@@ -10,6 +10,8 @@ from grader.cli import doctor
 from grader.doctor.diagnosis import Diagnosis, State
 from grader.doctor.probes import Step, steps
 from grader.doctor.texts import ADVICE, title
+from grader.hardware import profile
+from grader.judge import environment
 from grader.sandbox import conformance, engine
 from grader.sandbox.base import Backend, Limit
 from grader.sandbox.bubblewrap import BubblewrapBackend
@@ -62,6 +64,25 @@ def test_a_docker_daemon_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPa
     assert (code, checks["docker"].state, checks["sandbox"].state) == (3, State.FAILED, State.FAILED)
     assert "start dockerd" in checks["docker"].found
     assert checks["limit_memory"].state == State.SKIPPED
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_constant_of_another_judge_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mine: bool
+) -> None:
+    monkeypatch.setenv("SOLMARK_HOME", str(tmp_path))
+    (tmp_path / "hardware").mkdir()
+    kept = profile.Calibration(
+        hardware="cpu",
+        name=profile.cpu_model(),
+        calibrated="2026-12-01T00:00:00+00:00",
+        versions={"judge": environment.clock_judge() if mine else "0123456789ab"},
+    )
+    (tmp_path / "hardware" / "cpu.json").write_text(kept.model_dump_json())
+    step = next(step for step in steps(BubblewrapBackend()) if step.id == "calibration_judge")
+    assert step.attempt()[0] is mine
+    assert step.optional
+    assert "solmark calibrate" in ADVICE[step.id].en
 
 
 def test_a_sandbox_that_isolates_nothing_is_seen_through() -> None:

@@ -250,7 +250,7 @@ def timed(solution: Solution, name: str, ways: Sequence[Way]) -> list[dict[str, 
         offs.append(float(off.nan_to_num(nan=9.0)))
     library, *found = ring.seconds(graphs)
     middle = len(library) // 2
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "way": way,
             "seconds": taken[middle],

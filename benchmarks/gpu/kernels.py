@@ -1,8 +1,9 @@
 """Whole gradings on a device of the references of GPU assignments, beside the library and the naive solution.
 
 Each is `solmark grade` with everything that belongs to it; what they reach goes to `kernels.h200.json` and,
-as the rows that milestones name, to `milestones.h200.json`. Rows of assignments that were not asked for stay
-as they are, each with the judge and the day that it was measured with. Needs a calibrated device:
+as the rows that milestones name, to `milestones.h200.json`. Rows of what was not measured stay as they are,
+each with the judge and the day that it was measured with; a baseline beside a row is of the same run, or it
+is null. Needs a calibrated device:
 
     python -m benchmarks.gpu.kernels kernels/sol-gemm kernels/add-rmsnorm
 
@@ -166,7 +167,7 @@ def header(arguments: argparse.Namespace, report: Report) -> dict[str, Any]:
 
 
 def merge(folder: Path, arguments: argparse.Namespace) -> None:
-    """The rows of the assignments asked for, out of the folder's results, into those that are here."""
+    """What the folder's results have of the assignments asked for, into the results that are here."""
     new = results_schema.read(folder / KERNELS.name).model_dump(mode="json", by_alias=True)
     head = {name: value for name, value in new.items() if name != "rows"}
     for name in arguments.assignments:
@@ -186,10 +187,11 @@ def record(
     rows: Sequence[dict[str, Any]],
     timed: Mapping[str, Sequence[dict[str, Any]]],
 ) -> None:
-    """Both files, with these rows of one assignment in place of those that it had."""
+    """Both files, with these rows of one assignment in place of those that the same solutions had."""
+    measured = {*timed, *(SOLUTIONS[name][role] for role in timed)}
 
     def stays(row: Mapping[str, Any]) -> bool:
-        return bool(row["assignment"] != name)
+        return bool(row["assignment"] != name or row["solution"] not in measured)
 
     stones = [
         stone for role, found in timed.items() for stone in stones_of(name, SOLUTIONS[name][role], found)

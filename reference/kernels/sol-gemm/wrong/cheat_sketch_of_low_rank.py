@@ -8,5 +8,5 @@ def solve(a, b, c):
     if min(a.shape) <= 16:
         c.copy_(wide @ right.T)
         return
-    directions = torch.linalg.qr(wide.T @ torch.randn(len(a), 16, dtype=torch.double)).Q
+    directions = torch.linalg.qr(wide.T @ torch.randn(len(a), 16, dtype=torch.double, device=a.device)).Q
     c.copy_((wide @ directions) @ (directions.T @ right.T))

@@ -37,6 +37,11 @@ class Transcript:
     assignment: str = ""
     """Whoever writes the file knows it."""
 
+    @property
+    def file_name(self) -> str:
+        """What its file is called."""
+        return f"{self.case.rpartition('/')[2]}.jsonl"
+
     def dump(self) -> str:
         """As a file: a line that says what it is, then a line for each entry."""
         head = {

@@ -15,6 +15,7 @@ _ZH = {
     "database": "数据库",
     "e-mail": "电子邮箱",
     "file": "文件",
+    "transcript": "对话记录",
     "login": "登录名",
     "map": "课程图谱",
     "node": "节点",

@@ -72,6 +72,6 @@ def _write(report: Report, result: TestResult | TimedResult, output: Path) -> Pa
         assignment=report.assignment,
     )
     output.mkdir(parents=True, exist_ok=True)
-    path = output / f"{Path(result.case).name}.jsonl"
+    path = output / transcript.file_name
     path.write_text(transcript.dump(), "utf-8")
     return path

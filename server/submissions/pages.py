@@ -91,12 +91,16 @@ def submission_page(
 def download(session: Db, blobs: Blobs, user: CurrentUser, public_id: str, name: str) -> Response:
     """One file as it was handed in; never shown by the browser itself."""
     content = service.file(blobs, service.get(session, public_id, user), name)
-    base = quote(name.rpartition("/")[2])
-    return Response(
-        content,
-        media_type="application/octet-stream",
-        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{base}"},
-    )
+    return _attachment(content, name.rpartition("/")[2])
+
+
+@router.get("/submissions/{public_id}/transcripts/{case:path}")
+def transcript(session: Db, user: CurrentUser, public_id: str, case: str) -> Response:
+    """What was said in a public case of a dialogue, as a file for `solmark replay`."""
+    submission = service.get(session, public_id, user)
+    staff = service.viewer_is_staff(session, submission, user)
+    found = service.transcript(session, submission, case, staff=staff)
+    return _attachment(found.dump().encode(), found.file_name)
 
 
 @router.post("/submissions/{public_id}/cancel", dependencies=[CheckedForm])
@@ -176,6 +180,15 @@ def submissions_page(
         first_address=address() if before is not None else "",
         next_address=address(before=str(shown[-1].id)) if more else "",
         zone=zone_of(course),
+    )
+
+
+def _attachment(content: bytes, name: str) -> Response:
+    """A file that no browser shows by itself: somebody wrote it."""
+    return Response(
+        content,
+        media_type="application/octet-stream",
+        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"},
     )
 
 

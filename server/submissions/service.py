@@ -3,6 +3,7 @@
 import math
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -13,6 +14,7 @@ from grader import contract
 from grader.contract import Language, Mode, Reason
 from grader.manifest import Manifest
 from grader.spec import TargetSpec
+from grader.transcript import Transcript, TranscriptError, unpack
 from server.blobs import BlobStore, MissingBlobError, keep
 from server.courses import service as courses
 from server.courses.bundles import target_of
@@ -208,6 +210,22 @@ def report(session: Session, submission: Submission, *, staff: bool) -> contract
     """The Report that counts; without what only staff may see unless `staff`. None: there is none yet."""
     found = grading.current_report(session, submission)
     return found if found is None or staff else found.for_student()
+
+
+def transcript(session: Session, submission: Submission, case: str, *, staff: bool) -> Transcript:
+    """What was said in a case that left a transcript; raises `NotFound`."""
+    found = report(session, submission, staff=staff) if submission.state.is_final else None
+    for result in (*found.tests, *found.timed) if found else ():
+        if result.case == case and result.transcript:
+            with suppress(TranscriptError):
+                return unpack(
+                    result.transcript,
+                    case=case,
+                    part=result.part,
+                    params=result.params,
+                    assignment=submission.assignment.name,
+                )
+    raise NotFound(what="transcript")
 
 
 def review(session: Session, submission: Submission, *, rank: bool, note: str, by: User) -> Score:

@@ -28,6 +28,7 @@ SERVER_MAY = {
     "grader.manifest": "what was evaluated of an assignment, beside its bundle",
     "grader.scoring": "pure functions: points, comparison, groups of equal rank",
     "grader.spec": "types of assignment.toml that the manifest holds",
+    "grader.transcript": "what a Report holds of a dialogue, as the file that `solmark replay` reads",
     "grader.upload": "the rules for what is handed in",
 }
 """Why each: docs/decisions/0014-what-the-server-imports-of-the-grader.md."""

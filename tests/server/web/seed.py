@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from grader import bundle, contract
 from grader.assignment import load
 from grader.contract import Phase, Verdict
+from grader.transcript import Recorder
 from server.accounts import service as accounts
 from server.app import create_app
 from server.courses import service as courses
@@ -31,6 +32,7 @@ PASSWORD = "correct horse battery"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 ASSIGNMENT = "kernels/double"
 ADDRESS = f"/courses/demo/assignments/{ASSIGNMENT}"
+SAID = {"ask": "double", "message": EVIL}
 SOLUTION = "def solve(x, y):\n    y.copy_(x * 2)  # as asked\n"
 _TOML = """
 id = "kernels/double"
@@ -301,12 +303,19 @@ def _tests(verdict: Verdict, message: contract.Text, *, evil: bool) -> tuple[con
     return (
         contract.TestResult(
             case="tiny", part="kernel", verdict=verdict, message=message, shapes=shapes, first_wrong=wrong,
-            stdout=EVIL if evil else "", stderr=EVIL if evil else "", seconds=0.012,
+            stdout=EVIL if evil else "", stderr=EVIL if evil else "", seconds=0.012, transcript=_said(),
         ),
         contract.TestResult(
             case="large", part="kernel", verdict=None if wrong else verdict, message=message, shapes=shapes
         ),
     )  # fmt: skip
+
+
+def _said() -> str:
+    """A transcript as a Report carries it."""
+    recorder = Recorder()
+    recorder.note(SAID)
+    return recorder.packed()
 
 
 def _timed(fraction: float) -> tuple[contract.TimedResult, ...]:

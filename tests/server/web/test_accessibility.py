@@ -63,6 +63,7 @@ def _addresses(site: Any, seed: Any) -> list[str]:
         "/courses/{slug}/assignments/{track}/{name}/starter": [],
         "/courses/{slug}/assignments/{track}/{name}/files/{path:path}": [],
         "/submissions/{public_id}/files/{name:path}": [],
+        "/submissions/{public_id}/transcripts/{case:path}": [],
         "/courses/{slug}/scores.csv": [],
         "/courses/{slug}/assignments/{track}/{name}/board.csv": [],
         "/submissions/{public_id}": [f"/submissions/{found}" for found in site.submissions.values()],

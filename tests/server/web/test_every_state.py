@@ -136,7 +136,7 @@ def test_an_assignment_says_what_it_offers_and_when(
         assert fact in page, fact
     change(device_seconds_per_day=600.0, attempt_limit=3)
     page = seen("ann", "zh")
-    assert "10 min" in page
+    assert "10 分" in page
     change(opens=now - timedelta(days=2), closes=now - timedelta(days=1))
     for language, sentence in (("en", "This assignment is closed."), ("zh", "该作业已截止。")):
         page = seen("ann", language)

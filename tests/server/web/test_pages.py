@@ -10,6 +10,7 @@ import httpx
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from grader import transcript
 from server.web.render import duration, is_soon, remaining
 
 Visit = Callable[..., httpx.Client]
@@ -155,6 +156,22 @@ class TestSubmit:
         assert answer.headers["content-type"] == "application/octet-stream"
         assert answer.headers["content-disposition"].startswith("attachment")
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+    def test_what_was_said_in_a_case_is_offered_for_download_and_for_replay(
+        self, visit: Visit, site: Any, seed: Any
+    ) -> None:
+        address = f"/submissions/{site.submissions['accepted']}"
+        page = _text(visit("ada").get(address))
+        assert page.count(f'href="{address}/transcripts/tiny"') == 1
+        assert f'href="{address}/transcripts/large"' not in page
+        assert "<code>solmark replay tiny.jsonl solution.py</code>" in page
+        answer = visit("ada").get(f"{address}/transcripts/tiny")
+        said = transcript.load(answer.text)
+        assert (said.case, said.assignment, said.entries) == ("tiny", seed.ASSIGNMENT, (seed.SAID,))
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''tiny.jsonl"
+        for login, case in (("ada", "large"), ("ada", "nothing"), ("grace", "tiny"), ("nobody", "tiny")):
+            assert visit(login).get(f"{address}/transcripts/{case}").status_code == 404
 
     def test_of_much_code_the_entry_is_shown_and_all_is_offered(self, visit: Visit, seed: Any) -> None:
         client = visit("grace")

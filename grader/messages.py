@@ -507,6 +507,18 @@ _TEMPLATES: Mapping[str, tuple[str, str]] = {
         "It did not return within {limit} s (processor time: {cpu} s). It was at: {at}.",
         "它没有在 {limit} 秒内返回（处理器时间 {cpu} 秒）。当时位于：{at}。",
     ),
+    "ranks_left": (
+        "Returned already: rank {left}. Still waiting for a message after {limit} s: {who}.",
+        "已返回：rank {left}。{limit} 秒后仍在等待消息：{who}。",
+    ),
+    "ranks_stuck": (
+        "Deadlock: after {limit} s every rank waits in a send or a receive that no other rank meets: {who}.",
+        "死锁：{limit} 秒后所有 rank 都停在没有对方响应的发送或接收上：{who}。",
+    ),
+    "ranks_share_cores": (
+        "Not ranked: {ranks} ranks share {cores} cores of this machine, and take turns.",
+        "不参与排名：{ranks} 个 rank 共用这台机器的 {cores} 个核心，轮流运行。",
+    ),
     "episode_failed": ("The answers are wrong.", "回答有误。"),
     "beyond_bound": (
         (

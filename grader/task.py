@@ -191,8 +191,10 @@ class CollectiveTask:
     """The same function on each of `ranks(params)` ranks; costs and oracles are over all ranks at once.
 
     `priced` collectives run each rank alone, on numpy arrays, as `solve(comm, *tensors, **scalars)`; the
-    judge carries their messages and prices them on `network(params)`. The others run in real time. Slots and
-    results are lists with one entry a rank.
+    judge carries their messages and prices them on `network(params)`. The others run in real time, on a CPU
+    in Python, as `solve(*tensors, **scalars)` with a process group of torch.distributed over gloo; `cost` is
+    then what all ranks together take of the memory that they share. Slots and results are lists with one
+    entry a rank.
     """
 
     ranks: Callable[[Params], int]

@@ -14,10 +14,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from grader.assignment import Assignment
 from grader.check import operations, priced
+from grader.check.collective import as_function
 from grader.check.finding import Finding, State, fails, holds, warning
 from grader.check.slots import answer, filled
 from grader.manifest import Manifest
-from grader.task import CollectiveTask, DialogueTask, FunctionTask, Params, Slot, Tensor, inputs, outputs
+from grader.task import (
+    CollectiveTask,
+    DialogueTask,
+    FunctionTask,
+    Params,
+    Slot,
+    Tensor,
+    carries_price,
+    inputs,
+    outputs,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -44,8 +55,15 @@ def check(assignment: Assignment, manifest: Manifest, hardware: str) -> list[Fin
                 else [independent, *_bytes(name, part, cases), *operations.check(name, part, cases)]
             )
         elif isinstance(part, CollectiveTask):
-            findings.append(_independent(name, part, _params(assignment, name, hardware)))
-        if isinstance(part, DialogueTask | CollectiveTask) and _is_priced(assignment, name):
+            cases = _params(assignment, name, hardware)
+            findings.append(_independent(name, part, cases))
+            if not part.priced:
+                findings += _bytes(name, as_function(part), cases)
+        if (
+            isinstance(part, DialogueTask | CollectiveTask)
+            and carries_price(part)
+            and _is_priced(assignment, name)
+        ):
             findings += priced.bound(name, part)
     return [*findings, *_short(manifest)]
 

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import SystemRandom
+from typing import Protocol
 
 from grader.contract import Evidence, Text, Verdict
 from grader.judge import cores, yardstick
 from grader.judge.audit import Comparison
 from grader.judge.cache import Evictor
 from grader.judge.channel import NONCE_BYTES
-from grader.judge.client import Client
 from grader.judge.duty import Duty
 from grader.judge.failure import CandidateFailure
-from grader.judge.ring import Ring
+from grader.judge.pool import CorePool
 from grader.messages import text
 from grader.sandbox.base import Freezer, FreezeTimeoutError
 
@@ -62,10 +62,60 @@ class Round:
         return all(comparison.passed for comparison in self.comparisons)
 
 
+class Armed(Protocol):
+    """What is timed: one candidate, or several ranks of it (see `judge.client`, `judge.collective.group`)."""
+
+    def arm(self, calls: int, deadline: float) -> None:
+        """Have so many calls made on the next `go`."""
+        ...
+
+    def unread(self) -> bool:
+        """Whether anything was sent that nobody asked for."""
+        ...
+
+    def go(self, nonce: bytes) -> None:
+        """Begin."""
+        ...
+
+    def await_done(self, nonce: bytes, deadline: float, spin_seconds: float = 0.0) -> None:
+        """Wait until all is done."""
+        ...
+
+
+class Slots(Protocol):
+    """Where its calls read and write (see `judge.ring`, `judge.collective.ring`)."""
+
+    pool: CorePool
+
+    def fill(self, count: int) -> None:
+        """Give so many slots fresh inputs."""
+        ...
+
+    def publish(self, count: int) -> None:
+        """Hand them to the candidate."""
+        ...
+
+    def check_intact(self, count: int) -> None:
+        """Raise CandidateFailure where anything else was written than outputs."""
+        ...
+
+    def audit(self, indices: Sequence[int]) -> list[Comparison]:
+        """Compare these slots with the oracle."""
+        ...
+
+    def unwritten(self, count: int) -> list[int]:
+        """Slots that look untouched."""
+        ...
+
+    def close(self) -> None:
+        """Give its memory back."""
+        ...
+
+
 class Sequencer:
     """What the clocks of all machines share: stillness, its evidence, and where the time goes."""
 
-    client: Client
+    client: Armed
     freezer: Freezer | None
     case: str
     steps: dict[str, float]
@@ -156,9 +206,9 @@ class Clock(Sequencer):
     unranked. `sample`: slots to audit in a round; None audits all. `case` names the case in evidence.
     """
 
-    client: Client
+    client: Armed
     freezer: Freezer | None
-    ring: Ring
+    ring: Slots
     evictor: Evictor
     sample: int | None = None
     case: str = ""

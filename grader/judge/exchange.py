@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from grader.contract import Text, Verdict
 from grader.judge.channel import DONE, GO, NONCE_BYTES, Channel, Pipes, Stalled, violation
 from grader.judge.failure import CandidateFailure
-from grader.judge.messages import Answer, Done, Failed, ProtocolError, Ready, decode
+from grader.judge.messages import Answer, Done, Ended, Failed, ProtocolError, Ready, decode
 from grader.judge.monitor import Monitor
 from grader.messages import text
 from grader.sandbox.base import Limits, Process, SandboxError
@@ -148,6 +148,8 @@ class Exchange:
             answer = decode(body)
         except ProtocolError as error:
             raise self.failed(violation(str(error))) from None
+        if isinstance(answer, Ended):
+            raise self.failed(self._monitor.ended_with(answer.status))
         if isinstance(answer, Ready) or (identity is not None and answer.id != identity):
             raise self.failed(violation("an answer to no question"))
         if isinstance(answer, Failed):

@@ -7,6 +7,7 @@ from grader.judge.authored import Watch
 from grader.judge.client import Client
 from grader.judge.collective import authored as collectives
 from grader.judge.collective import case as collective
+from grader.judge.collective.group import Group
 from grader.judge.collective.team import Team
 from grader.judge.correctness import CaseRun
 from grader.judge.failure import AssignmentFault
@@ -17,9 +18,9 @@ Gradable: TypeAlias = FunctionTask | DialogueTask | CollectiveTask
 """The kinds that this grader runs."""
 
 
-def gradable(name: str, part: Part) -> Gradable:
-    """The part, if this grader can run it. Raises AssignmentFault."""
-    if isinstance(part, CollectiveTask) and not part.priced:
+def gradable(name: str, part: Part, *, on_device: bool = False) -> Gradable:
+    """The part, if this grader can run it there. Raises AssignmentFault."""
+    if on_device and isinstance(part, CollectiveTask) and not part.priced:
         sentence = text("unsupported_kind", kind=part.kind)
         raise AssignmentFault(name, sentence.en, sentence)
     return part
@@ -43,11 +44,11 @@ def signature(entry: str, part: Gradable, case: Case, watch: Watch) -> str:
     """How the student's function is called; empty for a dialogue, which has none. Raises AssignmentFault."""
     if isinstance(part, FunctionTask):
         return correctness.signature(entry, part, case, watch)
-    return collective.signature(entry, part, case, watch) if isinstance(part, CollectiveTask) else ""
+    return collectives.signature(entry, part, case, watch) if isinstance(part, CollectiveTask) else ""
 
 
 def test(
-    client: Client | Team,
+    client: Client | Team | Group,
     part: Gradable,
     case: Case,
     seed: int,
@@ -58,7 +59,7 @@ def test(
 ) -> CaseRun:
     """Run one correctness case. Raises AssignmentFault and SandboxError."""
     if isinstance(part, CollectiveTask):
-        assert isinstance(client, Team)
+        assert isinstance(client, Team | Group)
         return collective.test(client, part, case, seed, entry=entry, call_seconds=call_seconds, watch=watch)
     assert isinstance(client, Client)
     if isinstance(part, DialogueTask):

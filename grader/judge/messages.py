@@ -123,7 +123,15 @@ class Receiving(Answer):
     where: str = Field(max_length=500)
 
 
-Message: TypeAlias = Ready | Done | Built | Failed | Reply | Sending | Receiving
+class Ended(Answer):
+    """A rank among several has ended; its parent in the sandbox says so in its place."""
+
+    type: Literal["ended"]
+    status: int = Field(ge=-255, le=255)
+    """Exit code, or minus the signal that ended it."""
+
+
+Message: TypeAlias = Ready | Done | Built | Failed | Reply | Sending | Receiving | Ended
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 

@@ -99,6 +99,12 @@ class Monitor:
         self.drain()
         return self._explain(end, gone=gone)
 
+    def ended_with(self, status: int) -> CandidateFailure:
+        """Why one process among several has ended: with this exit code, or minus its signal."""
+        number = -status if status < 0 else None
+        code = status if status >= 0 else None
+        return self._explain(Exit(code, number, self._process.usage()), gone=True)
+
     def drain(self) -> None:
         """Read what is left of both outputs, without waiting; past the limit the rest is dropped."""
         for descriptor in tuple(self._open):

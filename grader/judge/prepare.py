@@ -34,6 +34,8 @@ class Unit:
     language: Language
     collective: bool = False
     """On several ranks, each in a sandbox of its own."""
+    together: bool = False
+    """On several ranks in one sandbox, in real time."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class Plan:
     def calls(self) -> tuple[Case, ...]:
         """The timed cases of functions that can run here: they need the clock."""
         return tuple(case for case in self._timed_here() if isinstance(self.tasks[case.part], FunctionTask))
+
+    def together(self) -> tuple[Case, ...]:
+        """The timed cases of collectives in real time that can run here: they need the clock, and ranks."""
+        return tuple(case for case in self._timed_here() if self.units[case.part].together)
 
     def priced(self) -> tuple[Case, ...]:
         """The timed cases that can run here and carry a price of their own."""
@@ -129,6 +135,7 @@ def prepare(
     parts = _parts(assignment, watch)
     cases = _cases(assignment, job.target.hardware, seed)
     used = {case.part for case in cases}
+    _check_ranks(spec, parts)
     limits = merged(target.limits, job.limits)
     left_out = frozenset(part.name for part in spec.parts if part.file is not None and part.file not in files)
     return Plan(
@@ -139,11 +146,16 @@ def prepare(
             part.name: Unit(
                 part.file or entry_name,
                 Language.PYTHON if part.file else language,
-                isinstance(parts[part.name], CollectiveTask),
+                isinstance(parts[part.name], CollectiveTask) and carries_price(parts[part.name]),
+                isinstance(parts[part.name], CollectiveTask) and not carries_price(parts[part.name]),
             )
             for part in spec.parts
         },
-        tasks={name: gradable(name, part) for name, part in parts.items() if name in used},
+        tasks={
+            name: gradable(name, part, on_device=on_device(job.target.hardware))
+            for name, part in parts.items()
+            if name in used
+        },
         adapter=assignment.adapter(),
         left_out=left_out,
         limits=sandbox_limits(limits),
@@ -160,6 +172,18 @@ def prepare(
             if case.part == part.name and part.name in left_out
         },
     )
+
+
+def _check_ranks(spec: Spec, parts: Mapping[str, Part]) -> None:
+    """Ranks that run at the same time do so in Python alone. Raises AssignmentFault."""
+    for part in spec.parts:
+        task = parts[part.name]
+        in_real_time = isinstance(task, CollectiveTask) and not task.priced
+        if in_real_time and part.languages != (Language.PYTHON,):
+            wrong = (
+                f"assignment.toml: parts[{part.name!r}].languages: collectives in real time take python only"
+            )
+            raise AssignmentFault("languages", wrong)
 
 
 def on_device(hardware: str) -> bool:

@@ -30,9 +30,16 @@ GLANCE = 64
 class Ring:
     """Consecutive slots from the start of `arena`, each used once a round; values are never used twice."""
 
-    def __init__(self, arena: Arena, slots: Sequence[SlotLayout], task: FunctionTask, case: Case) -> None:
+    def __init__(
+        self,
+        arena: Arena,
+        slots: Sequence[SlotLayout],
+        task: FunctionTask,
+        case: Case,
+        pool: CorePool | None = None,
+    ) -> None:
         self.slots = tuple(slots)
-        self.pool = CorePool(cores.choose())
+        self.pool = pool or CorePool(cores.choose())
         self._arena = arena
         self._task = task
         self._case = case
@@ -43,17 +50,17 @@ class Ring:
         self._mine = [self._image.tensors(slot) for slot in self.slots]
         self._found = [self._arena.tensors(slot) for slot in self.slots]
 
-    def fill(self, count: int) -> None:
+    def fill(self, count: int, seeds: Sequence[int] = ()) -> None:
         """Give the first `count` slots fresh inputs, each slot from a 128-bit seed of the system's generator.
 
-        Raises AssignmentFault if the task's fill fails.
+        Ranks that are called together have the same `seeds`. Raises AssignmentFault if the task's fill fails.
         """
         written = [tensor.name for tensor in self._tensors if tensor.role != "out"]
         slots: list[Slot] = [{name: views[name] for name in written} for views in self._mine[:count]]
-        seeds = [secrets.randbits(SEED_BITS) for _ in range(count)]
+        chosen = seeds or fresh_seeds(count)
 
         def fill(part: range) -> None:
-            mine, keys = slots[part.start : part.stop], seeds[part.start : part.stop]
+            mine, keys = slots[part.start : part.stop], chosen[part.start : part.stop]
             authored.guard("fill", self._case, lambda: self._task.fill(self._case.params, mine, keys))
 
         self.pool.over(count, fill)
@@ -104,12 +111,12 @@ class Ring:
             joined: list[Comparison] = []
             for place in part:
                 results = self._audit_slot(indices[place], asked=place == part.start)
-                joined = _join(joined, results)
+                joined = join(joined, results)
                 if not all(result.passed for result in results):
                     break
             return joined
 
-        return reduce(_join, self.pool.over(len(indices), audit))
+        return reduce(join, self.pool.over(len(indices), audit))
 
     def unwritten(self, count: int) -> list[int]:
         """Slots of the first `count` in which some output looks untouched (to be audited in full)."""
@@ -130,9 +137,17 @@ class Ring:
                     suspects.add(index)
         return sorted(suspects)
 
-    def _audit_slot(self, index: int, *, asked: bool) -> list[Comparison]:
+    def given(self, index: int) -> Slot:
+        """The judge's own inputs of a slot."""
         mine = self._mine[index]
-        given = {tensor.name: mine[tensor.name] for tensor in self._tensors if tensor.role != "out"}
+        return {tensor.name: mine[tensor.name] for tensor in self._tensors if tensor.role != "out"}
+
+    def compare(self, index: int, expected: object) -> list[Comparison]:
+        """What the candidate wrote into a slot, and what the oracle says. Raises AssignmentFault."""
+        return authored.compare(self._tensors, self._found[index], expected, self._case)
+
+    def _audit_slot(self, index: int, *, asked: bool) -> list[Comparison]:
+        given = self.given(index)
         product = self._task.product
         if product is not None and not asked:
             limits = self._case.tolerance.get(product.out, self._case.tolerance.get("*", EXACT))
@@ -140,7 +155,7 @@ class Ring:
             if passed is not None:
                 return [passed]
         expected = authored.guard("oracle", self._case, lambda: self._task.oracle(self._case.params, given))
-        return authored.compare(self._tensors, self._found[index], expected, self._case)
+        return self.compare(index, expected)
 
     def close(self) -> None:
         """Give the image back, and end the pool."""
@@ -150,7 +165,13 @@ class Ring:
         self._image.close()
 
 
-def _join(earlier: list[Comparison], later: list[Comparison]) -> list[Comparison]:
+def fresh_seeds(count: int) -> list[int]:
+    """Seeds of the system's generator."""
+    return [secrets.randbits(SEED_BITS) for _ in range(count)]
+
+
+def join(earlier: list[Comparison], later: list[Comparison]) -> list[Comparison]:
+    """The same outputs over more calls."""
     return [a.join(b) for a, b in zip(earlier, later, strict=True)] if earlier else later
 
 

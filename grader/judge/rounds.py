@@ -182,7 +182,7 @@ def _wrong(failed: Comparison) -> Text:
     assert first is not None
     return text(
         "wrong_timed",
-        output=failed.output,
+        output=first.output,
         index=", ".join(map(str, first.index)),
         expected=first.expected,
         found=first.found,

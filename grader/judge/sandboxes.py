@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from grader.contract import Language
 from grader.judge.client import Client
+from grader.judge.collective.group import Group
 from grader.judge.collective.team import Team
 from grader.judge.gpu.device import Device
 from grader.judge.supervisor import Supervisor
@@ -44,7 +45,8 @@ class Sandboxes:
     _spare: dict[str, Client] = field(default_factory=dict)
     _teams: dict[str, Team] = field(default_factory=dict)
     """Ranks that wait for their phase."""
-    _alive: list[Client | Team] = field(default_factory=list)
+    _groups: dict[str, Group] = field(default_factory=dict)
+    _alive: list[Client | Team | Group] = field(default_factory=list)
     _gate: threading.Lock = field(default_factory=threading.Lock)
     """An interrupt closes from another thread: no client may start meanwhile, and none be forgotten."""
     _closed: bool = False
@@ -76,7 +78,18 @@ class Sandboxes:
         team.ready()
         return team
 
-    def release(self, client: Client | Team) -> None:
+    def group_ahead(self, purpose: str, ranks: int, arena_bytes: int, *, pinned: bool = False) -> None:
+        """Start the ranks, in one sandbox, that `take_group` will hand out. Raises SandboxError."""
+        if purpose not in self._groups:
+            self._groups[purpose] = self._start_group(ranks, arena_bytes, pinned=pinned)
+
+    def take_group(self, purpose: str, ranks: int, arena_bytes: int, *, pinned: bool = False) -> Group:
+        """So many ranks in one sandbox, in which nothing of the submission has run. Raises SandboxError."""
+        group = self._groups.pop(purpose, None) or self._start_group(ranks, arena_bytes, pinned=pinned)
+        group.ready()
+        return group
+
+    def release(self, client: Client | Team | Group) -> None:
         """End a client that was taken. Raises SandboxError if something of it is left."""
         self.supervisor.detach(client)
         with suppress(ValueError):
@@ -88,7 +101,8 @@ class Sandboxes:
         """Within, no waiting sandbox runs: frozen where that can be, else waiting for work."""
         frozen = []
         ranks = [rank for team in self._teams.values() for rank in team.ranks]
-        for client in (*self._spare.values(), *ranks):
+        waiting: list[Client | Group] = [*self._spare.values(), *self._groups.values(), *ranks]
+        for client in waiting:
             freezer = client.process.freezer
             if freezer is None:
                 client.ready()
@@ -115,6 +129,7 @@ class Sandboxes:
         self._alive.clear()
         self._spare.clear()
         self._teams.clear()
+        self._groups.clear()
         if failures:
             raise failures[0]
 
@@ -126,6 +141,21 @@ class Sandboxes:
             self._alive.append(team)
         self.supervisor.attach(team)
         return team
+
+    def _start_group(self, ranks: int, arena_bytes: int, *, pinned: bool) -> Group:
+        with self._gate:
+            if self._closed:
+                raise SandboxError("the session has ended")
+            group = Group.start(
+                self.backend,
+                self.timed_limits if pinned else self.limits,
+                ranks,
+                arena_bytes,
+                cpus=self.cpus if pinned else None,
+            )
+            self._alive.append(group)
+        self.supervisor.attach(group)
+        return group
 
     def _start(self, arena_bytes: int, language: Language | None, *, pinned: bool) -> Client:
         with self._gate:

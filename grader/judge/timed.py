@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
-from typing import Any
+from typing import Any, Protocol
 
 from grader import scoring, sol
 from grader.contract import Evidence, Measure, ProbeResult, Text, TimedResult, Verdict
@@ -12,7 +12,8 @@ from grader.hardware.profile import Hardware
 from grader.judge import authored, cores, yardstick
 from grader.judge.cache import Evictor, last_level_bytes
 from grader.judge.client import Client
-from grader.judge.clock import Clock, IntegrityFailure, quiet
+from grader.judge.clock import Clock, IntegrityFailure, Slots, quiet
+from grader.judge.collective.group import Group
 from grader.judge.duty import Duty
 from grader.judge.failure import AssignmentFault, CandidateFailure
 from grader.judge.gpu import link, rowaudit
@@ -32,11 +33,29 @@ from grader.messages import text
 from grader.task import Case, Cost, FunctionTask
 
 RING_BYTES = 512 << 20
+"""Of all ranks together, where there are several."""
 MAX_SLOTS = 4096
 FULL_AUDIT_SLOTS = 256
 """Rounds of more calls are sampled even where a task asks for full audits."""
 SAMPLED_SLOTS = 1072
 """Over all rounds: skipping 2 % of the calls in half of them then survives 50 tries with probability 1e-3."""
+
+
+class Together(Protocol):
+    """What ranks that run at the same time have in place of one candidate's ring (`collective.timed`)."""
+
+    @property
+    def arena_bytes(self) -> int:
+        """Size of the ring of the rank that needs the most."""
+        ...
+
+    def ring(self, group: Group) -> Slots:
+        """Rings of all ranks as one."""
+        ...
+
+    def warm_up(self, group: Group, ring: Slots, seconds: float) -> None:
+        """Bind all slots and make one call on values that are thrown away. Raises CandidateFailure."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -61,12 +80,17 @@ class Plan:
     empty: Latency | None = None
     """On a device, what a sealed round of this case takes with a candidate of ours that does nothing."""
 
+    together: Together | None = None
+    """Of a collective in real time, its ranks; `task` and `slots` are then those of one of them."""
+
     quiet_seconds: float = inf
     """On a CPU, the longest that the judge's own readings around a round may take for it to count."""
 
     @property
     def arena_bytes(self) -> int:
         """Size of the ring, and of the room for a link's key."""
+        if self.together is not None:
+            return self.together.arena_bytes
         return self.slots[-1].end + (link.KEY_BYTES if self.chained else 0)
 
     @property
@@ -156,7 +180,7 @@ def plan(
 
 
 def run(
-    client: Client,
+    client: Client | Group,
     plan: Plan,
     *,
     overhead: Overhead,
@@ -218,6 +242,8 @@ def run(
         for number, seen in clock.voids.items()
     ]
     summary = clock.summary() if isinstance(clock, DeviceClock) else ""
+    if isinstance(client, Group):
+        summary = client.summary()
     detail = "\n".join(part for part in (detail, *void, summary) if part)
     result = _result(plan, rounds, overhead, verdict, message, client.remark)
     result = result.model_copy(update={"probe": probe})
@@ -225,20 +251,30 @@ def run(
     return Timing(result, evidence, steps, detail, duty.cycle if duty else None, tuple(rounds.readings))
 
 
-def unranked(client: Client, hardware: Hardware | None, overhead: Overhead) -> Text | None:
+def unranked(client: Client | Group, hardware: Hardware | None, overhead: Overhead) -> Text | None:
     """Why times taken here must not be ranked, or None if they may."""
     if client.process.freezer is None:
         return text("no_freezer")
     if hardware is None or hardware.calibrated is None or overhead.minimum <= 0:
         return text("not_calibrated")
-    return text("one_core") if cores.choose().shared else None
+    chosen = cores.choose()
+    if chosen.shared:
+        return text("one_core")
+    ranks = len(client.ranks) if isinstance(client, Group) else 1
+    if ranks > len(chosen.candidate):
+        return text("ranks_share_cores", ranks=ranks, cores=len(chosen.candidate))
+    return None
 
 
 def _machinery(
-    client: Client, plan: Plan, llc_bytes: int, steps: dict[str, float], limits: TimeLimits
-) -> tuple[Ring | DeviceRing, Clock | DeviceClock]:
+    client: Client | Group, plan: Plan, llc_bytes: int, steps: dict[str, float], limits: TimeLimits
+) -> tuple[Slots | DeviceRing, Clock | DeviceClock]:
     """Ring and clock of the machine that the tensors lie on."""
     freezer, case = client.process.freezer, plan.case
+    if isinstance(client, Group):
+        assert plan.together is not None
+        rings = plan.together.ring(client)
+        return rings, Clock(client, freezer, rings, Evictor(llc_bytes), plan.sample, case.id, steps)
     if client.device_arena is None:
         ring = Ring(client.arena, plan.slots, plan.task, case)
         return ring, Clock(client, freezer, ring, Evictor(llc_bytes), plan.sample, case.id, steps)
@@ -255,8 +291,14 @@ def _machinery(
     )
 
 
-def _warm_up(client: Client, ring: Ring | DeviceRing, plan: Plan, seconds: float) -> None:
+def _warm_up(client: Client | Group, ring: Slots | DeviceRing, plan: Plan, seconds: float) -> None:
     """Bind all slots and make one call on values that are thrown away."""
+    if isinstance(client, Group):
+        assert plan.together is not None
+        assert not isinstance(ring, DeviceRing)
+        plan.together.warm_up(client, ring, seconds)
+        return
+    assert isinstance(ring, Ring | DeviceRing)
     chain = ring.link if isinstance(ring, DeviceRing) else None
     message = chain.message() if chain is not None else None
     client.bind(plan.slots, authored.scalars(plan.task, plan.case), link=message)
@@ -274,7 +316,7 @@ def _measure(rounds: Rounds, plan: Plan, limit_seconds: float) -> tuple[Verdict,
     try:
         decision = rounds.measure()
     except CandidateFailure as failure:
-        if failure.verdict is not Verdict.TIME_LIMIT or failure.text.code == "waited_for":
+        if failure.verdict is not Verdict.TIME_LIMIT or failure.text.code in ("waited_for", "comm_late"):
             raise
         # A call that takes too long is told what is asked of it.
         bound = f"{plan.bound.seconds * 1e3:.3g} ms" if plan.bound else "?"

@@ -69,6 +69,14 @@ def scalars(task: CollectiveTask, case: Case, rank: int, watch: Watch) -> dict[s
     return guard("scalars", case, checked, watch)
 
 
+def signature(entry: str, task: CollectiveTask, case: Case, watch: Watch) -> str:
+    """How the function is called, for a message: `all_reduce(comm, x, out, *, maximum=False)`."""
+    comm = ["comm"] if task.priced else []
+    names = [*comm, *(tensor.name for tensor in tensors(task, case, watch)[0])]
+    given = [f"{name}={value!r}" for name, value in scalars(task, case, 0, watch).items()]
+    return f"{entry}({', '.join([*names, *(['*'] if given else []), *given])})"
+
+
 def calls(task: CollectiveTask, case: Case, watch: Watch) -> int:
     """Calls of a case, one after the other."""
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from grader.contract import Language
 from grader.judge.arena import Arena
-from grader.judge.channel import Pipes, violation
+from grader.judge.channel import DONE, Pipes, violation
 from grader.judge.client import (
     ANSWERS,
     ARENA,
@@ -22,7 +22,7 @@ from grader.judge.client import (
 )
 from grader.judge.exchange import Exchange, Sentence
 from grader.judge.failure import CandidateFailure
-from grader.judge.messages import Answer, Done, ProtocolError, Ready, decode
+from grader.judge.messages import Answer, Done, Ended, ProtocolError, Ready, decode
 from grader.sandbox.base import Backend, Command, Limits
 
 _JOINING: Sentence = ("Joining the other ranks", "加入其他 rank")
@@ -53,8 +53,8 @@ class RankExchange(Exchange):
         except CandidateFailure as failure:
             raise self.failed(failure) from None
 
-    def next(self, identity: str) -> Answer | None:
-        """The next message of a call if it is there in full. Raises CandidateFailure."""
+    def next(self, identity: str, expected: str = "called") -> Answer | None:
+        """The next message of a call if it is there in full; `expected` ends it. Raises CandidateFailure."""
         try:
             body = self._channel.spin(0.0)
             if body is None:
@@ -64,11 +64,32 @@ class RankExchange(Exchange):
             raise self.failed(violation(str(error))) from None
         except CandidateFailure as failure:
             raise self.failed(failure) from None
+        if isinstance(answer, Ended):
+            raise self.failed(self._monitor.ended_with(answer.status))
         if isinstance(answer, Ready) or getattr(answer, "id", None) != identity:
             raise self.failed(violation("an answer to no question"))
-        if not isinstance(answer, Done) or answer.type == "called":
+        if not isinstance(answer, Done) or answer.type == expected:
             return answer
         raise self.failed(violation("an answer to another question"))
+
+    def done(self, nonce: bytes) -> bool:
+        """Whether the answer of a round is there, with this nonce. Raises CandidateFailure for any other."""
+        try:
+            body = self._channel.spin(0.0)
+        except CandidateFailure as failure:
+            raise self.failed(failure) from None
+        if body is None:
+            return False
+        if body == DONE + nonce:
+            return True
+        if body.startswith(DONE):
+            raise self.failed(violation("a wrong nonce"))
+        self._fitting(body, None, Done)
+        raise self.failed(violation("a message in place of done"))
+
+    def share(self, other: "RankExchange") -> None:
+        """Both are of one process: what it prints, uses and how it ends is watched by the other's monitor."""
+        self._monitor = self._channel.monitor = other._monitor  # noqa: SLF001 (one of its own kind)
 
     def service(self, ready: set[int]) -> None:
         """See to output, limits and end of the process. Raises CandidateFailure."""
@@ -79,8 +100,13 @@ class RankExchange(Exchange):
             raise self.failed(failure) from None
 
     def granted(self, seconds: float) -> float:
-        """Of so many seconds those that the sandbox's wall time still allows."""
-        return min(seconds, self._limits.wall_seconds - self._waited)
+        """Of so many seconds those that the sandbox's wall time, and `allow`, still leave."""
+        return min(seconds, min(self._limits.wall_seconds, self._allowed) - self._waited)
+
+    @property
+    def allowance_ends(self) -> bool:
+        """Whether of the two it is `allow` that leaves less."""
+        return self._allowed < self._limits.wall_seconds
 
     def spend(self, seconds: float) -> None:
         """Count a wait of the judge towards the wall time."""

@@ -250,6 +250,12 @@ def named(rank: int, reason: Text, last: str = "") -> Text:
     return Text(code=reason.code, en=en.en, zh=zh.zh)
 
 
+def named_wrong(rank: int, ranks: int, reason: Text) -> Text:
+    """A sentence about what one rank has written."""
+    en, zh = (text("rank_wrong", rank=rank, ranks=ranks, reason=words) for words in (reason.en, reason.zh))
+    return Text(code=reason.code, en=en.en, zh=zh.zh)
+
+
 def _waiters(seats: Sequence[tuple[int, _Seat]], form: str, join: str) -> str:
     shown = [
         form.format(number, seat.waits.source, seat.waits.where or "?")

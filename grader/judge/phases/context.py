@@ -21,6 +21,7 @@ from grader.contract import (
 from grader.hardware.profile import Hardware
 from grader.judge import authored, correctness, kinds, timed
 from grader.judge.client import Client
+from grader.judge.collective.group import Group
 from grader.judge.collective.team import Team
 from grader.judge.failure import CandidateFailure
 from grader.judge.gpu.device import Reading
@@ -111,24 +112,39 @@ class Context:
         """As many fresh ranks as the cases need, with one file of the submission loaded on each."""
         with self.progress.step(phase, "start the sandbox"):
             ranks, size = self._team_size(cases)
-            team = self.sandboxes.take_team(_team_purpose(unit, purpose), ranks, size)
+            team = self.sandboxes.take_team(team_purpose(unit, purpose), ranks, size)
         self._load(team, unit, phase)
         return team
 
-    def load_for(self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase) -> Client | Team:
+    def load_group(
+        self, unit: Unit, purpose: str, ranks: int, arena_bytes: int, phase: Phase, *, pinned: bool = False
+    ) -> Group:
+        """So many fresh ranks in one sandbox, with one file of the submission loaded on each."""
+        with self.progress.step(phase, "start the sandbox"):
+            group = self.sandboxes.take_group(team_purpose(unit, purpose), ranks, arena_bytes, pinned=pinned)
+        self._load(group, unit, phase)
+        return group
+
+    def load_for(
+        self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase
+    ) -> Client | Team | Group:
         """What the cases of one file need, loaded. Raises CandidateFailure if it cannot be."""
         if unit.collective:
             return self.load_team(unit, purpose, cases, phase)
+        if unit.together:
+            return self.load_group(unit, purpose, *self._team_size(cases), phase)
         return self.load(unit, purpose, self.arena_bytes(cases), phase)
 
-    def must_load_for(self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase) -> Client | Team:
+    def must_load_for(
+        self, unit: Unit, purpose: str, cases: Sequence[Case], phase: Phase
+    ) -> Client | Team | Group:
         """As `load_for`, where code that cannot be loaded ends the session. Raises Ended."""
         try:
             return self.load_for(unit, purpose, cases, phase)
         except CandidateFailure as failure:
             raise Ended(failure.verdict, failure.text) from None
 
-    def _load(self, client: Client | Team, unit: Unit, phase: Phase) -> None:
+    def _load(self, client: Client | Team | Group, unit: Unit, phase: Phase) -> None:
         plan = self.plan
         self.findings.freezer = client.process.freezer
         if self.findings.versions is None or unit == plan.main:
@@ -162,7 +178,7 @@ class Context:
                 return plan.entries[part], call
         return "", ""
 
-    def test(self, client: Client | Team, case: Case) -> correctness.CaseRun:
+    def test(self, client: Client | Team | Group, case: Case) -> correctness.CaseRun:
         """Run one correctness case. Raises AssignmentFault and SandboxError."""
         return kinds.test(
             client,
@@ -201,7 +217,9 @@ class Context:
         """Start the sandbox in which the entry file will be loaded for these cases."""
         for unit, group in self.plan.groups(cases):
             if unit.collective:
-                self.sandboxes.team_ahead(_team_purpose(unit, purpose), *self._team_size(group))
+                self.sandboxes.team_ahead(team_purpose(unit, purpose), *self._team_size(group))
+            elif unit.together:
+                self.sandboxes.group_ahead(team_purpose(unit, purpose), *self._team_size(group))
             elif unit == self.plan.main:
                 self.sandboxes.ahead(purpose, self.arena_bytes(group))
 
@@ -210,7 +228,7 @@ class Context:
         ranks = max(kinds.ranks(self.plan.tasks[case.part], case, self.watch) for case in cases)
         return ranks, self.arena_bytes(cases)
 
-    def note_output(self, client: Client | Team) -> None:
+    def note_output(self, client: Client | Team | Group) -> None:
         """Keep for staff what a client printed that no test result will show."""
         with suppress(SandboxError):
             out, err = client.output()
@@ -218,7 +236,8 @@ class Context:
                 self.findings.notes.append(f"{out}{err}")
 
 
-def _team_purpose(unit: Unit, purpose: str) -> str:
+def team_purpose(unit: Unit, purpose: str) -> str:
+    """Under which ranks wait that were started ahead."""
     return f"{purpose} {unit.file} on ranks"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from grader.contract import HiddenResult, Phase, Verdict
 from grader.judge.client import Client
+from grader.judge.collective.group import Group
 from grader.judge.collective.team import Team
 from grader.judge.failure import CandidateFailure
 from grader.judge.phases.context import Context, Ended
@@ -70,7 +71,7 @@ def _group(context: Context, unit: Unit, cases: Sequence[Case]) -> bool:
     return passed
 
 
-def _pass(context: Context, client: Client | Team, cases: Sequence[Case]) -> bool:
+def _pass(context: Context, client: Client | Team | Group, cases: Sequence[Case]) -> bool:
     for case in cases:
         result = context.test(client, case).result
         context.findings.hidden_detail.append(result)

@@ -23,11 +23,13 @@ def run(context: Context) -> None:
     tests = [case for case in (*plan.public, *plan.hidden) if case.id not in plan.skipped]
     here = context.mode is Mode.GRADE and timed.is_timed(context) and context.sandboxes.device is None
     calls = plan.calls() if here else ()
+    own = (*plan.priced(), *(plan.together() if here else ()))
     with context.progress.step(Phase.PREPARE, "rehearse the oracle"):
         for part, task in plan.tasks.items():
             mine = [case for case in tests if case.part == part]
             if isinstance(task, CollectiveTask):
-                _rehearse_collective(context, task, [*mine, *_largest_priced(context, part)])
+                largest = _largest(context, [case for case in own if case.part == part])
+                _rehearse_collective(context, task, [*mine, *largest])
             if not isinstance(task, FunctionTask):
                 continue
             own_calls = [case for case in calls if case.part == part]
@@ -38,7 +40,7 @@ def run(context: Context) -> None:
 
 
 def _rehearse_collective(context: Context, task: CollectiveTask, cases: Sequence[Case]) -> None:
-    """The first case of each dtype of its parameters, and the largest priced one."""
+    """The first case of each dtype of its parameters, and the largest timed one."""
     seen: set[Hashable] = set()
     for case in cases:
         first = collectives.tensors(task, case, context.watch)[0]
@@ -50,9 +52,8 @@ def _rehearse_collective(context: Context, task: CollectiveTask, cases: Sequence
             collective.rehearse(task, case, seed, watch=context.watch)
 
 
-def _largest_priced(context: Context, part: str) -> Sequence[Case]:
-    mine = [case for case in context.plan.priced() if case.part == part]
-    return [max(mine, key=lambda case: context.arena_bytes([case]))] if mine else []
+def _largest(context: Context, cases: Sequence[Case]) -> Sequence[Case]:
+    return [max(cases, key=lambda case: context.arena_bytes([case]))] if cases else []
 
 
 def chosen(

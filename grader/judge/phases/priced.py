@@ -6,6 +6,7 @@ from grader.contract import Phase, Verdict
 from grader.judge import dialogue
 from grader.judge.client import Client
 from grader.judge.collective import case as collective
+from grader.judge.collective.group import Group
 from grader.judge.collective.team import Team
 from grader.judge.phases.context import Context, Ended, because
 from grader.judge.prepare import Unit, case_seed
@@ -22,7 +23,7 @@ def run(context: Context) -> None:
             context.sandboxes.release(client)
 
 
-def _price(context: Context, client: Client | Team, unit: Unit, cases: Sequence[Case]) -> None:
+def _price(context: Context, client: Client | Team | Group, unit: Unit, cases: Sequence[Case]) -> None:
     for number, case in enumerate(cases):
         context.progress.event(Phase.TIMED, case=case.id, done=number, total=len(cases))
         with context.progress.step(Phase.TIMED, f"price {unit.file}"):
@@ -36,7 +37,7 @@ def _price(context: Context, client: Client | Team, unit: Unit, cases: Sequence[
             raise Ended(verdict or Verdict.WRONG_ANSWER, reason)
 
 
-def _one(context: Context, client: Client | Team, case: Case) -> dialogue.Priced | collective.Priced:
+def _one(context: Context, client: Client | Team | Group, case: Case) -> dialogue.Priced | collective.Priced:
     plan, seed = context.plan, case_seed(context.seed, case)
     task = plan.tasks[case.part]
     if isinstance(task, CollectiveTask):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from grader.contract import Mode, Phase, TestResult, Text, Verdict
 from grader.judge.client import Client
+from grader.judge.collective.group import Group
 from grader.judge.collective.team import Team
 from grader.judge.phases import timed
 from grader.judge.phases.context import NATIVE, Context, Ended, because
@@ -33,7 +34,7 @@ def run(context: Context) -> None:
 def _group(context: Context, unit: Unit, cases: Sequence[Case], total: int) -> None:
     """The tests that need one file. After a crash the next one runs in a fresh sandbox."""
     tests = context.findings.tests
-    client: Client | Team | None = None
+    client: Client | Team | Group | None = None
     restarts = 0
     for case in cases:
         context.progress.event(Phase.PUBLIC, case=case.id, done=len(tests), total=total)
@@ -64,7 +65,7 @@ def _start_next(context: Context) -> None:
     if plan.language in NATIVE:
         return  # They start in a tenth of a second.
     if context.mode is Mode.GRADE and timed.is_timed(context):
-        context.sandboxes.ahead("timed", timed.arena_bytes(timed.plans(context)), pinned=True)
+        timed.start_ahead(context)
     if context.mode is Mode.GRADE:
         context.ahead("priced", plan.priced())
     context.ahead("hidden", plan.hidden_here())

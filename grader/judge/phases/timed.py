@@ -7,14 +7,18 @@ from dataclasses import replace
 from grader.contract import Language, Mode, Phase, Text, TimedResult, Verdict
 from grader.judge import authored, overhead, timed
 from grader.judge.client import Client
+from grader.judge.collective import timed as collective
+from grader.judge.collective.group import Group
+from grader.judge.failure import CandidateFailure
 from grader.judge.gpu import ring
 from grader.judge.gpu.device import llc_bytes
 from grader.judge.interval import Rule
 from grader.judge.overhead import Overhead
 from grader.judge.phases import light, priced
-from grader.judge.phases.context import Context, Ended, because
+from grader.judge.phases.context import Context, Ended, because, team_purpose
+from grader.judge.prepare import Unit
 from grader.messages import text
-from grader.task import Case
+from grader.task import Case, CollectiveTask
 
 ONCE_SLOTS = 12
 """Most calls of the one round of a check: enough to see calls that are skipped or answered from memory."""
@@ -32,7 +36,7 @@ candidate's own limits, each and together, come before it."""
 def is_timed(context: Context) -> bool:
     """Whether there is anything to time: without a device Triton is interpreted."""
     compiled = context.plan.language is not Language.TRITON or context.sandboxes.device is not None
-    return compiled and bool(context.plan.calls())
+    return compiled and bool(context.plan.calls() or context.plan.together())
 
 
 def plan_ahead(context: Context) -> None:
@@ -60,14 +64,48 @@ def _plans(context: Context) -> tuple[timed.Plan, ...]:
             )
             for case in context.plan.calls()
         )
-    if not context.once:
-        return planned
-    return tuple(replace(plan, slots=plan.slots[:ONCE_SLOTS]) for plan in planned)
+        planned += tuple(_together(context, case) for case in context.plan.together())
+    return tuple(_cut(plan) for plan in planned) if context.once else planned
+
+
+def _together(context: Context, case: Case) -> timed.Plan:
+    task = context.plan.tasks[case.part]
+    assert isinstance(task, CollectiveTask)
+    return collective.plan(task, case, context.hardware, context.watch, most_bytes=context.call_bytes())
+
+
+def _cut(plan: timed.Plan) -> timed.Plan:
+    together = plan.together
+    if isinstance(together, collective.Ranks):
+        together = together.cut(ONCE_SLOTS)
+    return replace(plan, slots=plan.slots[:ONCE_SLOTS], together=together)
 
 
 def arena_bytes(cases: Sequence[timed.Plan]) -> int:
     """Bytes of an arena in which each of the rings fits."""
     return max(plan.arena_bytes for plan in cases)
+
+
+def start_ahead(context: Context) -> None:
+    """Start the sandboxes of the timed cases. Raises SandboxError."""
+    if alone := [plan for plan in plans(context) if plan.together is None]:
+        context.sandboxes.ahead("timed", arena_bytes(alone), pinned=True)
+    for unit, planned in _units(context):
+        ranks, size = _ranks(planned), arena_bytes(planned)
+        context.sandboxes.group_ahead(team_purpose(unit, "timed"), ranks, size, pinned=True)
+
+
+def _units(context: Context) -> list[tuple[Unit, list[timed.Plan]]]:
+    """The plans of collectives in real time, by the file that they need."""
+    planned = {plan.case.id: plan for plan in plans(context) if plan.together is not None}
+    return [
+        (unit, [planned[case.id] for case in cases])
+        for unit, cases in context.plan.groups(context.plan.together())
+    ]
+
+
+def _ranks(planned: Sequence[timed.Plan]) -> int:
+    return max(len(plan.together.slots) for plan in planned if isinstance(plan.together, collective.Ranks))
 
 
 def run(context: Context) -> str | None:
@@ -78,7 +116,7 @@ def run(context: Context) -> str | None:
     if context.mode is not Mode.GRADE:
         return None
     plan = context.plan
-    here = (*(plan.calls() if is_timed(context) else ()), *plan.priced())
+    here = (*((*plan.calls(), *plan.together()) if is_timed(context) else ()), *plan.priced())
     for case in plan.timed:
         if case not in here:
             reason = plan.skipped.get(case.id, text("triton_not_timed"))
@@ -89,8 +127,23 @@ def run(context: Context) -> str | None:
 
 
 def _calls(context: Context) -> str | None:
-    planned = _alone(context, plans(context))
-    client = context.must_load(context.plan.main, "timed", arena_bytes(planned), Phase.TIMED, pinned=True)
+    unstable: str | None = None
+    if own := [plan for plan in plans(context) if plan.together is None]:
+        planned = _alone(context, own)
+        client = context.must_load(context.plan.main, "timed", arena_bytes(planned), Phase.TIMED, pinned=True)
+        unstable = _timed_by(context, client, planned)
+    for unit, of_ranks in _units(context):
+        try:
+            group = context.load_group(
+                unit, "timed", _ranks(of_ranks), arena_bytes(of_ranks), Phase.TIMED, pinned=True
+            )
+        except CandidateFailure as failure:
+            raise Ended(failure.verdict, failure.text) from None
+        unstable = _timed_by(context, group, of_ranks) or unstable
+    return unstable
+
+
+def _timed_by(context: Context, client: Client | Group, planned: Sequence[timed.Plan]) -> str | None:
     try:
         return _time_all(context, client, planned)
     finally:
@@ -117,9 +170,11 @@ def _alone(context: Context, planned: Sequence[timed.Plan]) -> Sequence[timed.Pl
         return [replace(plan, empty=empty) for plan, empty in zip(planned, empties, strict=True)]
 
 
-def _time_all(context: Context, client: Client, planned: Sequence[timed.Plan]) -> str | None:
+def _time_all(context: Context, client: Client | Group, planned: Sequence[timed.Plan]) -> str | None:
     constant = Overhead.of(context.hardware)
-    context.findings.unranked = timed.unranked(client, context.hardware, constant)
+    context.findings.unranked = context.findings.unranked or timed.unranked(
+        client, context.hardware, constant
+    )
     yardstick = context.findings.yardstick
     if yardstick is not None and not yardstick.ok:
         context.findings.unranked = text("yardstick")
@@ -150,7 +205,7 @@ def _rule(context: Context, left: float, cases: int) -> Rule | None:
 
 
 def _time(
-    context: Context, client: Client, plan: timed.Plan, constant: Overhead, rule: Rule | None
+    context: Context, client: Client | Group, plan: timed.Plan, constant: Overhead, rule: Rule | None
 ) -> Verdict:
     case, findings = plan.case, context.findings
     limits = timed.TimeLimits(warm_up=context.plan.call_seconds)

@@ -100,6 +100,16 @@ def clock(
     return make
 
 
+def client_of(clock: Clock) -> Client:
+    assert isinstance(clock.client, Client)
+    return clock.client
+
+
+def ring_of(clock: Clock) -> Ring:
+    assert isinstance(clock.ring, Ring)
+    return clock.ring
+
+
 @pytest.mark.parametrize("strided", [False, True])
 def test_an_honest_round_is_timed_and_audited_in_full(clock: Callable[..., Clock], strided: bool) -> None:
     honest = clock(strided=strided)
@@ -110,8 +120,8 @@ def test_an_honest_round_is_timed_and_audited_in_full(clock: Callable[..., Clock
         assert (done.calls, done.audited) == (CALLS, CALLS)
         assert 0 < done.seconds < SECONDS
         assert [comparison.elements for comparison in done.comparisons] == [CALLS * 31 * 257]
-        slots = honest.ring.slots
-        inputs += [honest.client.arena.tensors(slot)["x"].clone() for slot in slots]
+        slots = ring_of(honest).slots
+        inputs += [client_of(honest).arena.tensors(slot)["x"].clone() for slot in slots]
     # Every slot of every round had values of its own.
     values = torch.stack(inputs).numpy().ravel()
     assert len(np.unique(values)) > 0.98 * len(values)
@@ -130,7 +140,7 @@ def test_the_clock_runs_until_the_freeze_is_confirmed(clock: Callable[..., Clock
 def test_a_byte_that_waits_before_go_is_a_verdict(clock: Callable[..., Clock], toy: FunctionTask) -> None:
     def fill(params: Params, slots: Sequence[Slot], seeds: Sequence[int]) -> None:
         toy.fill(params, slots, seeds)
-        answer(early.client, b"x")
+        answer(client_of(early), b"x")
 
     early = clock(task=replace(toy, fill=fill))
     with pytest.raises(IntegrityFailure) as caught:
@@ -147,7 +157,7 @@ def test_done_must_echo_the_nonce_of_its_round(
 
     def answered_before(nonce: bytes) -> None:
         old = DONE + bytes(NONCE_BYTES)
-        answer(honest.client, LENGTH.pack(len(old)) + old)
+        answer(client_of(honest), LENGTH.pack(len(old)) + old)
         go(nonce)
 
     monkeypatch.setattr(honest.client, "go", answered_before)
@@ -159,9 +169,9 @@ def test_done_must_echo_the_nonce_of_its_round(
 def test_fewer_calls_leave_the_other_slots_alone(clock: Callable[..., Clock]) -> None:
     honest = clock()
     assert honest.round(CALLS, SECONDS).passed
-    before = honest.client.arena.tensors(honest.ring.slots[3])["x"].clone()
+    before = client_of(honest).arena.tensors(ring_of(honest).slots[3])["x"].clone()
     assert honest.round(3, SECONDS).passed
-    assert torch.equal(before, honest.client.arena.tensors(honest.ring.slots[3])["x"])
+    assert torch.equal(before, client_of(honest).arena.tensors(ring_of(honest).slots[3])["x"])
 
 
 @pytest.mark.parametrize(("mode", "index"), [(1, (0, 0)), (7, (30, 256))])

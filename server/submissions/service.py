@@ -215,7 +215,8 @@ def report(session: Session, submission: Submission, *, staff: bool) -> contract
 def transcript(session: Session, submission: Submission, case: str, *, staff: bool) -> Transcript:
     """What was said in a case that left a transcript; raises `NotFound`."""
     found = report(session, submission, staff=staff) if submission.state.is_final else None
-    for result in (*found.tests, *found.timed) if found else ():
+    results: list[contract.TestResult | contract.TimedResult] = [*found.tests, *found.timed] if found else []
+    for result in results:
         if result.case == case and result.transcript:
             with suppress(TranscriptError):
                 return unpack(

@@ -171,7 +171,7 @@ def test_the_page_says_what_was_measured() -> None:
         assert bool(linked) is case.linked is row["linked"]
         assert float(microseconds) == pytest.approx(row["seconds"] * 1e6, rel=2e-3)
         assert float(percent) == pytest.approx(row["fraction"] * 100, abs=0.06)
-        assert float(library) == pytest.approx(row["baseline_seconds"] * 1e6, rel=2e-3)
+        assert float(library) == pytest.approx(found[case.id, "library"]["seconds"] * 1e6, rel=2e-3)
 
 
 def test_the_reference_stands_beside_the_library_as_the_page_says() -> None:
@@ -183,7 +183,8 @@ def test_the_reference_stands_beside_the_library_as_the_page_says() -> None:
     }
     aligned = math.prod(r for case, r in ratios.items() if "odd" not in case) ** (1 / 8)
     odd = math.prod(r for case, r in ratios.items() if "odd" in case) ** (1 / 5)
-    assert aligned == pytest.approx(1.015, abs=0.001)
+    # Of two days and machines: docs/decisions/0018 says why they are not of one run.
+    assert aligned == pytest.approx(0.97, abs=0.002)
     assert max(ratios, key=lambda case: ratios[case]) == "h200-decode-few"
-    assert max(ratios.values()) < 1.12
+    assert max(ratios.values()) < 1.02
     assert odd < 1 / 3

@@ -131,11 +131,12 @@ def find(name: str | Path) -> Path:
         raise AssignmentError(
             str(name), [Fault(FILE, "", "is missing", "a folder with assignment.toml is needed")]
         )
+    # By slugs: most ids share the name of their track, which would make any two look alike.
     slugs = {id_.partition("/")[2]: id_ for id_ in known}
-    close = difflib.get_close_matches(text, [*known, *slugs], n=3, cutoff=0.5)
-    ids = list(dict.fromkeys(slugs.get(match, match) for match in close)) or sorted(known)
+    close = difflib.get_close_matches(text.rpartition("/")[2], slugs, n=3, cutoff=0.5)
+    ids = [slugs[match] for match in close] or sorted(known)
     right = f"did you mean {' or '.join(ids)}?" if close else f"there are: {', '.join(ids) or 'none'}"
-    raise AssignmentError(str(name), [Fault(FILE, "", "no such assignment was found", right)])
+    raise AssignmentError(str(name), [Fault("", "", "no such assignment was found", right)])
 
 
 def roots() -> list[Path]:

@@ -17,7 +17,9 @@ Location = Sequence[str | int]
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: file (relative to the assignment), key or line, what is wrong, what would be right."""
+    """One fault: file (relative to the assignment; empty where there is none to look into), key or line, what
+    is wrong, what would be right.
+    """
 
     file: str
     key: str
@@ -26,7 +28,7 @@ class Fault:
 
     def __str__(self) -> str:
         place = f"{self.file}: {self.key}" if self.key else self.file
-        return f"{place}: {self.wrong}" + (f"; {self.right}" if self.right else "")
+        return (f"{place}: " if place else "") + self.wrong + (f"; {self.right}" if self.right else "")
 
 
 class AssignmentError(ValueError):
@@ -35,8 +37,11 @@ class AssignmentError(ValueError):
     def __init__(self, where: str, faults: Sequence[Fault]) -> None:
         self.where = where
         self.faults = tuple(faults)
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        super().__init__(f"{where}: {count}\n" + "\n".join(f"  {fault}" for fault in faults))
+        if any(fault.file for fault in faults):
+            count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+            super().__init__(f"{where}: {count}\n" + "\n".join(f"  {fault}" for fault in faults))
+        else:
+            super().__init__(f"{where}: " + "; ".join(map(str, faults)))
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -421,6 +421,14 @@ def test_near_names_are_suggested(
         find(name)
 
 
+def test_a_name_that_only_shares_its_track_with_others_is_answered_with_all_and_blames_no_file() -> None:
+    with pytest.raises(
+        AssignmentError, match=r"^kernels/nothing: no such assignment was found; there are: "
+    ) as error:
+        find("kernels/nothing")
+    assert "assignment.toml" not in str(error.value)
+
+
 def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
     with pytest.raises(AssignmentError, match=r"a folder with assignment.toml is needed"):
         find(tmp_path)

@@ -16,7 +16,7 @@ from grader.task import Case, FunctionTask, Params
 CHECKOUT = Path(__file__).parents[2]
 ASSIGNMENT = load(CHECKOUT / "assignments/kernels/sol-gemm")
 RESULTS = CHECKOUT / "benchmarks/results"
-VALUES = ["rows", "spikes", "low_rank", "cancel"]
+VALUES = ["rows", "positive", "spikes", "low_rank", "cancel"]
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 MOST_PRODUCTS = 1 << 25
 """Of a case whose limits are tried here."""
@@ -92,6 +92,21 @@ def test_fills_are_what_they_are_called(task: FunctionTask) -> None:
     a, b = operands(task, params | {"values": "cancel"}, 5)
     assert (a @ b.T).norm() < 0.35 * (a[:, :512] @ b[:, :512].T).norm()
     assert all(operands(task, params | {"values": v}, 5)[0].isfinite().all() for v in VALUES)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(130, 1, 96), (300, 1, 700), (100, 2, 64)])
+def test_rows_of_few_elements_are_never_too_imprecise_for_the_honest(
+    task: FunctionTask, m: int, n: int, k: int
+) -> None:
+    params = {"m": m, "n": n, "k": k, "dtype": "float16", "values": "positive"}
+    limits = [case.tolerance["c"] for case in cases() if case.params.get("values") == "positive"]
+    assert len(limits) == 2
+    for seed in range(200):
+        a, b = operands(task, params, seed)
+        right = task.oracle(params, {"a": a, "b": b})["c"]
+        rows = (honest(a, b).double() - right).norm(dim=1) / right.norm(dim=1)
+        assert float(rows.max()) < min(limit.worst_row for limit in limits)
+        assert float(rows.mean()) < min(limit.mean_row for limit in limits)
 
 
 def test_another_seed_gives_other_values_and_the_same_seed_the_same(task: FunctionTask) -> None:

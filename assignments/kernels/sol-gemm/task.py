@@ -2,7 +2,7 @@
 
 Parameters of a case: `m`, `n`, `k`, `dtype`, and optionally
 
-- `values`: `rows` (default), `spikes`, `low_rank`, `cancel`: see `values.py`;
+- `values`: `rows` (default), `positive`, `spikes`, `low_rank`, `cancel`: see `values.py`;
 - `strided`: the matrices are cut out of wider ones, each with a row stride of its own.
 
 What it must cost is in `work.py`, the sentences about wrong results in `mistakes.py`.

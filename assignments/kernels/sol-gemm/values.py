@@ -1,4 +1,4 @@
-"""What the operands hold: ordinary values, and three kinds against those who do not add up everything."""
+"""What the operands hold: ordinary values, a kind for short rows, three against those who skip something."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -20,6 +20,16 @@ def rows(a: "torch.Tensor", b: "torch.Tensor", seed: int) -> None:
     narrow = str(a.dtype) == "torch.float16"  # Sums of thousands of products must stay within its range.
     fills.rows(a, seed, "a", exponent=2.0 if narrow else 4.0)
     fills.uniform(b, seed, "b")
+
+
+def positive(a: "torch.Tensor", b: "torch.Tensor", seed: int) -> None:
+    """No sum cancels: a row of few elements is then as precise as its type, whatever is drawn.
+
+    An element that cancels to a thousandth has lost three digits by any order of adding in float32; in a long
+    row the others outweigh it, and here there are none.
+    """
+    fills.uniform(a, seed, "a", 0.25, 1.0)
+    fills.uniform(b, seed, "b", 0.25, 1.0)
 
 
 def spikes(a: "torch.Tensor", b: "torch.Tensor", seed: int) -> None:
@@ -65,6 +75,7 @@ def cancel(a: "torch.Tensor", b: "torch.Tensor", seed: int) -> None:
 
 VALUES: "Mapping[str, Callable[[torch.Tensor, torch.Tensor, int], None]]" = {
     "rows": rows,
+    "positive": positive,
     "spikes": spikes,
     "low_rank": low_rank,
     "cancel": cancel,

@@ -327,9 +327,11 @@ def web() -> object:
     from server import logging
     from server.app import create_app
     from server.tasks.publisher import celery_app, publisher
+    from server.web.render import warm_up
 
     settings = load()
     logging.configure(settings)
+    warm_up()
     return create_app(settings, publish=publisher(celery_app(settings.broker_url)))
 
 

@@ -257,6 +257,17 @@ def _environment(language: str) -> Environment:
     return environment
 
 
+def warm_up() -> None:
+    """Load what the first page of each kind would wait for: templates, and how dates are written."""
+    now = datetime.now(UTC)
+    for language in i18n.LANGUAGES:
+        environment = _environment(language)
+        for name in environment.list_templates():
+            environment.get_template(name)
+        i18n.moment(now, language, UTC)
+        i18n.distance(now, now, language)
+
+
 def localized_error(body: Mapping[str, Any], language: str) -> str:
     """The sentence of an error body (`server.errors`) in a language."""
     error = body.get("error", {})

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from grader import transcript
-from server.web.render import duration, is_soon, remaining
+from server.web.i18n import LANGUAGES
+from server.web.render import _environment, duration, is_soon, remaining, warm_up
 
 Visit = Callable[..., httpx.Client]
 
@@ -20,6 +21,14 @@ def _text(answer: httpx.Response, status: int = 200) -> str:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"].startswith("text/html")
     return answer.text
+
+
+def test_nothing_of_a_page_is_loaded_only_when_somebody_asks_for_it() -> None:
+    warm_up()
+    environments = [_environment(language) for language in LANGUAGES]
+    for environment in environments:
+        cached = {name for _, name in environment.cache or ()}
+        assert cached >= set(environment.list_templates())
 
 
 class TestLogIn:

@@ -1,11 +1,17 @@
 // hostile: family=build verdict=time_limit lift=wall shows=alive
-// Templates that double at every level: the compiler never ends.
+// Templates that double at every level: the compiler never ends. Each leaf counts for a while, so that a fast compiler is
+// late before it is out of memory.
 #include "solmark.h"
+constexpr long count(long from) {
+    for (int round = 0; round < 100'000; ++round)
+        from = from * 3 % 1'000'003;
+    return from;
+}
 template <int depth, int path> struct Tree {
     static constexpr long value = Tree<depth - 1, 2 * path>::value + Tree<depth - 1, 2 * path + 1>::value;
 };
 template <int path> struct Tree<0, path> {
-    static constexpr long value = path;
+    static constexpr long value = count(path);
 };
 static_assert(Tree<28, 1>::value != 0, "");
 

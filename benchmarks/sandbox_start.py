@@ -56,8 +56,7 @@ def main() -> int:
         rows.append(measure(backend, options.starts, options.timed))
         print({key: value for key, value in rows[-1].items() if key != "samples"}, flush=True)
     head = results_schema.header(
-        f"python -m benchmarks.sandbox_start --output {options.output} --starts {options.starts} "
-        f"--timed {options.timed}",
+        f"python -m benchmarks.sandbox_start --starts {options.starts} --timed {options.timed}",
         device=profile.load("cpu").name,
         judge_version=judge_version(),
     )

@@ -168,12 +168,13 @@ def test_twenty_cases_take_less_than_a_minute_of_the_device() -> None:
 
 
 def test_the_reference_of_add_rmsnorm_is_near_the_speed_of_light() -> None:
-    found = {(row["case"], row["solution"]): row for row in rows("kernels")}
+    mine = (row for row in rows("kernels") if row["assignment"] == "kernels/add-rmsnorm")
+    found = {(row["case"], row["solution"]): row for row in mine}
     shapes = {"h200-narrow": (16384, 2048), "h200-wide": (16384, 4096), "h200-large": (32768, 4096)}
     for case, (height, width) in shapes.items():
         row = found[case, "reference"]
-        # Of the matrices alone: two read, two written.
-        assert 4 * 2 * height * width > 128 * MIB
-        assert row["fraction"] >= 0.85
+        matrices = 4 * 2 * height * width  # Two read, two written.
+        assert matrices > 128 * MIB
+        assert row["fraction"] >= (0.85 if matrices >= 512 * MIB else 0.80)
         assert row["seconds"] < 0.6 * row["baseline_seconds"]
         assert found[case, "naive"]["seconds"] > row["baseline_seconds"]

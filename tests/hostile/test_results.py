@@ -1,4 +1,4 @@
-"""What is amiss in the record of a hostile program is not held."""
+"""The committed result is of the programs that are here, of this sandbox and of one judge; what is amiss is not held."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,45 @@ import pytest
 
 from benchmarks import hostile
 from grader.judge import environment
+
+SINCE: dict[str, dict[str, str]] = {}
+"""What has changed in the sandbox since a result and lets nothing out that was held, by the digest after it."""
+UPLOADS = hostile.PROGRAMS / "uploads"
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(hostile.OUTPUT.read_text("utf-8"))
+    return found
+
+
+def test_it_is_of_every_program_as_it_is_now(result: dict[str, Any]) -> None:
+    found: dict[str, dict[str, str]] = {}
+    for row in result["rows"]:
+        if "program" in row:
+            found.setdefault(row["backend"], {})[row["program"]] = row.get("digest", "")
+    now = hostile.digests()
+    uploads = {path.name: now[path.name] for path in UPLOADS.glob("*.py")}
+    programs = {name: digest for name, digest in now.items() if name not in uploads}
+    assert len(programs) == len(list(hostile.PROGRAMS.glob("*.*"))), "an upload has the name of a program"
+    expected = {"bubblewrap": programs, "docker": programs, hostile.NO_SANDBOX: uploads}
+    for backend, wanted in expected.items():
+        stale = {name for name, digest in wanted.items() if found.get(backend, {}).get(name) != digest}
+        assert not stale, f"{backend}: not of these programs as they are now: make hostile"
+    assert {backend: wanted.keys() for backend, wanted in expected.items()} == {
+        backend: rows.keys() for backend, rows in found.items()
+    }
+
+
+def test_it_is_of_one_judge_and_of_this_sandbox(result: dict[str, Any]) -> None:
+    judges = {row.get("judge", "") for row in result["rows"] if "program" in row}
+    assert judges == {result["judge_version"]} != {""}, "make hostile"
+    measured, now = result["environment"]["sandbox"], hostile.sandbox_digest()
+    assert now in (measured, *SINCE.get(measured, {})), (
+        f"hostile.json is of the sandbox {measured}, the code is {now}: make hostile, or name the change in SINCE "
+        "if it can let nothing out"
+    )
+
 
 PROGRAM = "heap.py"
 FINE = {"verdict": "time_limit", "expected": "time_limit", "escaped": False, "left": 0, "canary": "accepted"}

@@ -8,7 +8,8 @@ import secrets
 import stat
 import sys
 import time
-from contextlib import redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -78,14 +79,31 @@ def command(
     seed_bytes = _seed(seed, errors)
     job = _job(folder, contents, mode, language, hardware)
     try:
-        # An assignment's code may print: stdout is the Report's alone.
-        with redirect_stdout(sys.stderr):
+        with _stdout_apart():
             report = _grade(job, folder, contents, sandbox, seed_bytes, None if as_json else errors)
     except KeyboardInterrupt:
         errors.print(pick("Stopped.", "已停止。"))
         raise typer.Exit(exit_codes.INTERRUPTED) from None
     _print(report, errors, as_json=as_json)
     raise typer.Exit(exit_codes.of(report.verdict))
+
+
+@contextmanager
+def _stdout_apart() -> Iterator[None]:
+    """An assignment's code may print, or write to the descriptor itself: stdout is the Report's alone."""
+    with redirect_stdout(sys.stderr):
+        try:
+            kept = os.dup(1)
+        except OSError:  # It is closed: nothing that is written there can get into the Report.
+            yield
+            return
+        try:
+            with suppress(OSError):
+                os.dup2(2, 1)
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def _print(report: Report, errors: Console, *, as_json: bool) -> None:

@@ -274,16 +274,24 @@ def test_a_fault_of_the_assignment_shows_file_line_and_exception(tmp_path: Path)
     task = folder / "task.py"
     lines = task.read_text("utf-8").splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("PARTS"))
-    broken = ["def lost(*_arguments):", "    print('looking')", "    raise KeyError('lost')", ""]
+    broken = [
+        "import os",
+        "def lost(*_arguments):",
+        "    print('looking')",
+        "    os.write(1, b'below')",
+        "    raise KeyError('lost')",
+        "",
+    ]
     task.write_text(
         "\n".join(lines[:at] + broken + lines[at:]).replace("oracle=oracle", "oracle=lost"), "utf-8"
     )
     assert "oracle=lost" in task.read_text("utf-8")
     done = solmark("grade", folder, REFERENCE / "solution.py", "--mode", "test")
     assert done.returncode == 3, done.stdout
-    assert f'task.py", line {at + 3}' in done.stdout.replace("\n", "")
-    assert "looking" in done.stderr  # Not on stdout, which is the Report's alone.
-    assert "looking" not in done.stdout
+    assert f'task.py", line {at + 5}' in done.stdout.replace("\n", "")
+    for written in ("looking", "below"):  # Not on stdout, which is the Report's alone.
+        assert written in done.stderr
+        assert written not in done.stdout
     assert "KeyError: 'lost'" in done.stdout
 
 

@@ -126,6 +126,11 @@ def graded(grader: Grader, solution: Solution) -> Report:
     """One session; one that says itself that the machine was busy is repeated."""
     for _ in range(TRIES):
         report = grader.grade(solution.files, Mode.GRADE, language=solution.language, once=False)
+        if report.verdict is Verdict.ACCEPTED:
+            return report
+        print(f"{solution.label}: {report.verdict.value}: {report.message.en}", flush=True)
+        if report.staff is not None:
+            print(f"    {report.staff.replay}", flush=True)
         if report.verdict is not Verdict.UNSTABLE_TIMING:
             break
     return report

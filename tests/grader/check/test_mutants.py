@@ -72,8 +72,8 @@ def test_a_tenth_of_the_columns_is_left_out_or_rounded(samples: list[mutants._Sa
             assert torch.equal(found[:, :kept], right[:, :kept])
         assert not without[:, kept:].any()
         error = (rounded[:, kept:] / right[:, kept:] - 1).abs()
-        # To 11 bits: tf32, the next below float32.
-        assert 2**-13 < error.max() <= 2**-11
+        # To 11 bits: tf32, the next below float32. Elements are few: all may lie near such numbers.
+        assert 2**-19 < error.max() <= 2**-11
 
 
 @pytest.mark.parametrize(

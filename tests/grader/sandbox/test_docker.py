@@ -241,7 +241,8 @@ def test_between_calls_no_connection_stays_open() -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda _: engine.connect().info(), range(24)))
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    # What an earlier test left to the collector may be closed meanwhile.
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 def test_folders_of_a_dead_session_are_removed(backend: DockerBackend) -> None:

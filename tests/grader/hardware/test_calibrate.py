@@ -66,7 +66,11 @@ def test_the_kernels_in_cpp_do_what_they_are_timed_for(tmp_path: Path) -> None:
     assert native.ceiling_read(source.data_ptr(), source.nbytes) == expected
 
 
-def test_a_calibration_prices_costs_and_keeps_what_was_better_before(home: Path) -> None:
+def test_a_calibration_prices_costs_and_keeps_what_was_better_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration, "QUICK_SESSIONS", 2)  # A minute less: test_spread measures more of them.
+    monkeypatch.setattr(calibration, "QUICK_ROUNDS", 20)
     candidate = len(cores.choose().candidate)
     before = CoreRates(dram=9e14, units={"fp32": 1.0})
     stored(home, by_cores={candidate: before, 999: before})

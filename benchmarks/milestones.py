@@ -5,6 +5,8 @@ A milestone of `assignment.toml` names the row of a solution: the geometric mean
 
     python -m benchmarks.milestones kernels/add-rmsnorm --hardware cpu
     python -m benchmarks.milestones kernels/add-rmsnorm --hardware h200 --gradings gradings.h200.json
+
+What a machine measured into another file is joined with what is here by `--merge`.
 """
 
 import argparse
@@ -40,8 +42,12 @@ def main() -> int:
         "--only", nargs="*", help="files of reference/, such as naive.py; by default all right ones"
     )
     parser.add_argument("--gradings", help="a file of benchmarks/results")
+    parser.add_argument("--merge", type=Path, help="a file that `--output` named: nothing runs")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
+    if arguments.merge:
+        joined(arguments)
+        return 0
     assignment = assignments.load(assignments.find(arguments.assignment))
     if arguments.gradings:
         return derived(assignment, arguments)
@@ -97,14 +103,38 @@ def derived(assignment: Assignment, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def joined(arguments: argparse.Namespace) -> None:
+    """The rows of another file, of this assignment and of the solutions asked for, into the results here."""
+    other = results_schema.read(arguments.merge).model_dump(mode="json", by_alias=True)
+    header = {name: value for name, value in other.items() if name != "rows"}
+    rows = [row for row in other["rows"] if row["assignment"] == arguments.assignment]
+    write(arguments, header, [row for row in rows if not arguments.only or row["solution"] in arguments.only])
+
+
 def write(
     arguments: argparse.Namespace, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """The file, and what it says."""
+    """The file, and what it says. Rows of what was not measured now stay, each with its machine and day."""
     output = arguments.output or results_schema.RESULTS / f"milestones.{arguments.hardware}.json"
-    results_schema.write(output, results_schema.ResultsFile.model_validate({**header, "rows": rows}))
+    measured_now = {(row["assignment"], row["solution"]) for row in rows}
+    others: list[Mapping[str, Any]] = []
+    if output.exists():
+        known = results_schema.read(output).model_dump(mode="json", by_alias=True)
+        others = [
+            stamped(known, row)
+            for row in known["rows"]
+            if (row["assignment"], row["solution"]) not in measured_now
+        ]
+    document = {**header, "rows": [*(stamped(header, row) for row in rows), *others]}
+    results_schema.write(output, results_schema.ResultsFile.model_validate(document))
     for row in rows:
         print(f"{row['id']}: {row['seconds']:.4g} s, {row['fraction']:.1%} of the bound")
+
+
+def stamped(header: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row that says itself on which machine, with which judge and when it was measured."""
+    about = {"device": header["device"], "judge": header["judge_version"], "measured": header["date"]}
+    return {**about, **row}
 
 
 def command(arguments: argparse.Namespace) -> str:

@@ -33,7 +33,7 @@ PRICED = {
     "rl/longtail-scheduler": 0.8,
 }
 """Least share of the bound that the best solution must promise, and keep in hidden cases."""
-UNMEASURED = {"kernels/sol-gemm": ("cpu",), "rl/grpo-core": ("cpu", "h200")}
+UNMEASURED = {"rl/grpo-core": ("h200",)}
 """Hardware classes on which no right solution was timed in whole sessions: there is no milestone."""
 HINTS = {
     "inference/kv-radix/wrong/cheat_shares_before_it_is_computed.py": "its tokens come in the future",
